@@ -1,0 +1,53 @@
+"""Every way discreet says no.
+
+    DiscreetError
+    ├── BudgetExceeded      a charge would spend more than the ledger allows; nothing was spent
+    ├── LedgerError         the ledger cannot be used this way (another budget, another process ...)
+    ├── NotSupported        never possible, or not yet; the message says which
+    └── VersionError        stored by a version of discreet this one does not know
+
+    DiscreetWarning
+    ├── NotPrivateWarning   the result carries no guarantee (a seeded run)
+    ├── LeakWarning         something fitted on the data outside the budget precedes a private step
+    └── DeltaWarning        delta is not far below 1/n
+
+Bad arguments raise `ValueError` or `TypeError`, as everywhere in Python. No message ever holds a row's value.
+"""
+
+from __future__ import annotations
+
+
+class DiscreetError(Exception):
+    """Base of all errors of this library."""
+
+
+class BudgetExceeded(DiscreetError):
+    """A charge would spend more than the ledger allows. Nothing was charged."""
+
+
+class LedgerError(DiscreetError):
+    """The ledger cannot be used this way."""
+
+
+class NotSupported(DiscreetError, ValueError):
+    """What was asked for is never possible, or not yet; the message says which."""
+
+
+class VersionError(DiscreetError, ValueError):
+    """A document written by a version of discreet that this one does not know."""
+
+
+class DiscreetWarning(UserWarning):
+    """Base of all warnings of this library."""
+
+
+class NotPrivateWarning(DiscreetWarning):
+    """The result carries no guarantee."""
+
+
+class LeakWarning(DiscreetWarning):
+    """Something learnt from the data without paying flows into a private step."""
+
+
+class DeltaWarning(DiscreetWarning):
+    """Delta is not far below one over the number of people."""

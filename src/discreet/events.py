@@ -1,0 +1,206 @@
+"""Events: frozen descriptions of what ran, enough to account for it and nothing else.
+
+An event says how much noise there was *relative to the sensitivity* of what it covered; how much privacy that costs
+is a pure function of it (`discreet.accounting`). Events are stated for the neighbour relation of the budget they
+were charged to: the sensitivity they are relative to is the sensitivity under that relation.
+
+| event | what ran |
+| --- | --- |
+| `Gaussian(noise_multiplier)` | noise of `noise_multiplier` × ℓ2 sensitivity: a Gaussian, rounded to the grid |
+| `Laplace(scale)` | noise of scale `scale` × ℓ1 sensitivity: a Laplace, rounded to the grid |
+| `Pure(epsilon)` | anything proved ε-DP |
+| `Choice(epsilon, rule)` | one of finitely many candidates, chosen by score |
+| `Approximate(epsilon, delta)` | anything of which only (ε, δ) is known |
+| `Sampled(rate, event)` | the event, run on a Poisson sample of the units |
+| `Composed(events)` | all of them, each possibly chosen after seeing the ones before |
+| `Repeated(event, times)` | the event, `times` over |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
+
+from discreet.errors import VersionError
+
+VERSION = 1
+
+Rule = Literal["exponential", "permute-and-flip"]
+
+
+def _positive(owner: str, name: str, value: float) -> None:
+    if not (isinstance(value, (int, float)) and value > 0 and math.isfinite(value)):
+        raise ValueError(f"The `{name}` of {owner} must be a finite number > 0. Got {value!r}.")
+
+
+def _probability(owner: str, name: str, value: float) -> None:
+    if not (isinstance(value, (int, float)) and 0 <= value <= 1):
+        raise ValueError(f"The `{name}` of {owner} must be within [0, 1]. Got {value!r}.")
+
+
+@dataclass(frozen=True)
+class Event:
+    """Base of all events."""
+
+    kind: ClassVar[str] = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary from which `from_dict` makes the event again."""
+        plain = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        return {"version": VERSION, "event": self.kind, **plain}
+
+    @staticmethod
+    def from_dict(document: dict[str, Any]) -> Event:
+        """The event that `to_dict` described.
+
+        >>> Event.from_dict(Gaussian(2.0).to_dict())
+        Gaussian(noise_multiplier=2.0)
+        """
+        content = dict(document)
+        version, kind = content.pop("version", None), content.pop("event", None)
+        if version != VERSION or kind not in _KINDS:
+            raise VersionError(
+                f"This discreet reads events of version {VERSION} ({', '.join(_KINDS)}). "
+                f"Got version {version!r}, event {kind!r}."
+            )
+        return _KINDS[kind](**{name: _event(value) for name, value in content.items()})
+
+
+@dataclass(frozen=True)
+class Gaussian(Event):
+    """Gaussian noise with standard deviation `noise_multiplier` × ℓ2 sensitivity."""
+
+    noise_multiplier: float
+    kind: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        _positive("Gaussian", "noise_multiplier", self.noise_multiplier)
+
+
+@dataclass(frozen=True)
+class Laplace(Event):
+    """Laplace noise of scale `scale` × ℓ1 sensitivity: (1/scale)-DP."""
+
+    scale: float
+    kind: ClassVar[str] = "laplace"
+
+    def __post_init__(self) -> None:
+        _positive("Laplace", "scale", self.scale)
+
+
+@dataclass(frozen=True)
+class Pure(Event):
+    """Anything proved ε-DP of which nothing finer is used."""
+
+    epsilon: float
+    kind: ClassVar[str] = "pure"
+
+    def __post_init__(self) -> None:
+        _positive("Pure", "epsilon", self.epsilon)
+
+
+@dataclass(frozen=True)
+class Choice(Event):
+    """One of finitely many candidates, chosen by score.
+
+    The exponential mechanism is ε-bounded-range (ε²/8 in zCDP); permute-and-flip is only ε-DP (ε²/2).
+    """
+
+    epsilon: float
+    rule: Rule = "exponential"
+    kind: ClassVar[str] = "choice"
+
+    def __post_init__(self) -> None:
+        _positive("Choice", "epsilon", self.epsilon)
+        if self.rule not in ("exponential", "permute-and-flip"):
+            raise ValueError(f"The `rule` of Choice is 'exponential' or 'permute-and-flip'. Got {self.rule!r}.")
+
+
+@dataclass(frozen=True)
+class Approximate(Event):
+    """Anything of which only (ε, δ)-DP is known."""
+
+    epsilon: float
+    delta: float
+    kind: ClassVar[str] = "approximate"
+
+    def __post_init__(self) -> None:
+        if not (self.epsilon >= 0 and math.isfinite(self.epsilon)):
+            raise ValueError(f"The `epsilon` of Approximate must be finite and >= 0. Got {self.epsilon!r}.")
+        _probability("Approximate", "delta", self.delta)
+
+
+@dataclass(frozen=True)
+class Sampled(Event):
+    """The event, run on a sample that holds each unit independently with probability `rate`.
+
+    Stated for add/remove neighbours. Everything measured on one sample is *one* `Sampled(rate, Composed(...))`;
+    two separate `Sampled` events mean two samples drawn independently.
+    """
+
+    rate: float
+    event: Event
+    kind: ClassVar[str] = "sampled"
+
+    def __post_init__(self) -> None:
+        _probability("Sampled", "rate", self.rate)
+
+
+@dataclass(frozen=True)
+class Composed(Event):
+    """All of `events`; each may have been chosen after seeing the results of those before it."""
+
+    events: tuple[Event, ...]
+    kind: ClassVar[str] = "composed"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", tuple(self.events))
+
+
+@dataclass(frozen=True)
+class Repeated(Event):
+    """The event, `times` over, on the same data."""
+
+    event: Event
+    times: int
+    kind: ClassVar[str] = "repeated"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.times, int) and self.times >= 0):
+            raise ValueError(f"The `times` of Repeated must be a whole number >= 0. Got {self.times!r}.")
+
+
+_KINDS: dict[str, type[Event]] = {
+    cls.kind: cls for cls in (Gaussian, Laplace, Pure, Choice, Approximate, Sampled, Composed, Repeated)
+}
+
+
+def flatten(event: Event, times: int = 1) -> Iterator[tuple[Event, int]]:
+    """The leaves of a composition with how often each ran; the one place where repetition is handled.
+
+    `Sampled` is a leaf: what ran on the sample stays inside it.
+
+    >>> list(flatten(Repeated(Composed((Gaussian(1.0), Repeated(Laplace(2.0), 3))), 2)))
+    [(Gaussian(noise_multiplier=1.0), 2), (Laplace(scale=2.0), 6)]
+    """
+    if isinstance(event, Composed):
+        for part in event.events:
+            yield from flatten(part, times)
+    elif isinstance(event, Repeated):
+        yield from flatten(event.event, times * event.times)
+    elif times > 0:
+        yield event, times
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Event):
+        return value.to_dict()
+    return [part.to_dict() for part in value] if isinstance(value, tuple) else value
+
+
+def _event(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Event.from_dict(value)
+    return tuple(Event.from_dict(part) for part in value) if isinstance(value, list) else value
