@@ -1,0 +1,59 @@
+"""discreet: private data science.
+
+The one rule: a private answer is a clipped sum plus exact noise, paid for before the rows are read.
+
+    import discreet as dc
+    from discreet.models import LinearRegression
+    from discreet.stats import mean
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from discreet.bounds import Bounds
+from discreet.budget import Budget
+from discreet.errors import (
+    BudgetExceeded,
+    DeltaWarning,
+    DiscreetError,
+    LeakWarning,
+    LedgerError,
+    NotPrivateWarning,
+    NotSupported,
+    VersionError,
+)
+from discreet.release import Release
+
+if TYPE_CHECKING:
+    from discreet import accounting, audit, checks, datasets, events, models, preprocessing, stats
+    from discreet.ledger import Ledger
+
+__version__ = "0.1.0"
+
+_LAZY = ("accounting", "audit", "checks", "datasets", "events", "models", "preprocessing", "stats")
+
+__all__ = [
+    "Bounds",
+    "Budget",
+    "BudgetExceeded",
+    "DeltaWarning",
+    "DiscreetError",
+    "LeakWarning",
+    "Ledger",
+    "LedgerError",
+    "NotPrivateWarning",
+    "NotSupported",
+    "Release",
+    "VersionError",
+    *_LAZY,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Ledger":
+        return import_module("discreet.ledger").Ledger
+    if name in _LAZY:
+        return import_module(f"discreet.{name}")
+    raise AttributeError(f"module 'discreet' has no attribute {name!r}")

@@ -49,7 +49,7 @@ class Event:
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary from which `from_dict` makes the event again."""
         plain = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
-        return {"version": VERSION, "event": self.kind, **plain}
+        return {"version": VERSION, "kind": self.kind, **plain}
 
     @staticmethod
     def from_dict(document: dict[str, Any]) -> Event:
@@ -59,11 +59,11 @@ class Event:
         Gaussian(noise_multiplier=2.0)
         """
         content = dict(document)
-        version, kind = content.pop("version", None), content.pop("event", None)
+        version, kind = content.pop("version", None), content.pop("kind", None)
         if version != VERSION or kind not in _KINDS:
             raise VersionError(
                 f"This discreet reads events of version {VERSION} ({', '.join(_KINDS)}). "
-                f"Got version {version!r}, event {kind!r}."
+                f"Got version {version!r}, kind {kind!r}."
             )
         return _KINDS[kind](**{name: _event(value) for name, value in content.items()})
 

@@ -1,0 +1,54 @@
+# Every target sets up what it needs: a virtual environment in .venv, and the packages named in pyproject.toml.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fast docs bench format proofs clean
+
+help:  ## list these targets
+	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+# one stamp per set of extras, renewed when pyproject.toml changes
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+demo: $(VENV)/.installed  ## a private model and private statistics on a bundled table, in output/
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed-test  ## all tests, doctests and the examples in the docs
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: $(VENV)/.installed-test $(VENV)/.installed-check  ## style, types, import directions, doctests, fast tests
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+docs: $(VENV)/.installed-docs  ## the documentation, as a site in site/
+	$(BIN)/mkdocs build --strict --quiet
+
+bench: $(VENV)/.installed-test  ## speed and accuracy next to peers, as ratios
+	$(BIN)/python benchmarks/noise.py
+	$(BIN)/python benchmarks/accounting.py
+	$(BIN)/python benchmarks/sums.py
+
+format: $(VENV)/.installed-check  ## put the code in order
+	$(BIN)/ruff check --fix --quiet src tests benchmarks examples
+	$(BIN)/ruff format --quiet src tests benchmarks examples
+
+proofs: $(VENV)/.installed-test  ## stamp the proofs again, after reading them against the code
+	$(BIN)/python -m discreet.mechanisms.proofs
+
+clean:  ## remove everything that was made
+	rm -rf $(VENV) site output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,192 @@
+"""Budget: what may be spent, on which promise; dealt out in shares of a plan."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Neighbours = Literal["add-remove", "replace-one"]
+Kind = Literal["noise", "radial", "choice"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """(ε, δ), the neighbour relation it speaks of, and the unit it protects.
+
+    Parameters
+    ----------
+    epsilon : how much any one unit may shift the odds of any outcome: at most by a factor e^ε.
+    delta : the probability with which that may fail; 0 for the pure promise. Keep it far below 1/n.
+    neighbours : "add-remove": with or without one unit (the number of units is then private too);
+        "replace-one": one unit exchanged for another (their number is public).
+    unit : what one unit is.
+
+    Examples
+    --------
+    >>> half, rest = Budget(1.0, 1e-6).split(1, 1)
+    >>> print(Budget(1.0, 1e-6))
+    ε = 1, δ = 1e-06 (add-remove one row)
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    neighbours: Neighbours = "add-remove"
+    unit: str = "row"
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "delta"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, numbers.Real):
+                raise TypeError(f"The `{name}` of a budget must be a number. Got {value!r}.")
+            object.__setattr__(self, name, float(value))
+        if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
+            raise ValueError(f"The `epsilon` of a budget must be a finite number > 0. Got {self.epsilon!r}.")
+        if not 0 <= self.delta < 1:
+            raise ValueError(f"The `delta` of a budget must be within [0, 1). Got {self.delta!r}.")
+        if self.neighbours not in get_args(Neighbours):
+            raise ValueError(f"The `neighbours` of a budget are 'add-remove' or 'replace-one'. Got {self.neighbours!r}.")
+        if not isinstance(self.unit, str) or not self.unit:
+            raise ValueError("The `unit` of a budget must be a name, such as 'row'.")
+
+    def __str__(self) -> str:
+        return f"ε = {self.epsilon:g}, δ = {self.delta:g} ({self.neighbours} one {self.unit})"
+
+    @property
+    def pure(self) -> bool:
+        """Whether the promise is the pure one, δ = 0."""
+        return self.delta == 0
+
+    def split(self, *parts: float | Part) -> tuple[Share, ...]:
+        """Shares of one plan; the whole plan is charged, once, before the first of them is used.
+
+        A plain number is the weight of a noisy measurement; `choice(weight)` stands for a choice among candidates
+        and `radial(weight)` for a vector of bounded ℓ2 norm. Weights are shares of μ² (δ > 0) or of ε (δ = 0): never
+        of (ε/k, δ/k), which wastes most of the budget.
+        """
+        return Plan(self, tuple(part if isinstance(part, Part) else Part(part) for part in parts)).shares
+
+    def whole(self, kind: Kind = "noise") -> Share:
+        """All of it, for one measurement or choice."""
+        return self.split(Part(1.0, kind))[0]
+
+    def group(self, size: int) -> Budget:
+        """What the promise is worth to `size` units together: (kε, k e^((k-1)ε) δ).
+
+        >>> Budget(0.5).group(3).epsilon
+        1.5
+        """
+        if not (isinstance(size, int) and size >= 1):
+            raise ValueError(f"The `size` of a group must be a whole number >= 1. Got {size!r}.")
+        delta = size * math.exp((size - 1) * self.epsilon) * self.delta
+        if delta >= 1:
+            raise ValueError(f"Nothing is promised to {size} units together: their δ would be {delta:.3g} >= 1.")
+        return Budget(size * self.epsilon, delta, self.neighbours, f"group of {size} {self.unit}s")
+
+    def as_replace_one(self) -> Budget:
+        """What a promise for add-remove is worth for replace-one: an exchange is a removal and an addition.
+
+        The other direction does not hold: replace-one says nothing of how many units there are.
+        """
+        if self.neighbours == "replace-one":
+            return self
+        both = self.group(2)
+        return Budget(both.epsilon, both.delta, "replace-one", self.unit)
+
+    def explain(self) -> str:
+        """What the promise means to a person, in words and odds.
+
+        >>> print(Budget(1.0).explain().splitlines()[1])
+          an even chance (50%) that a given row is in the data can become at most 73.1%, or sink to 26.9%;
+        """
+        factor = math.exp(min(self.epsilon, 700.0))
+
+        def shifted(prior: float) -> tuple[float, float]:
+            odds = prior / (1 - prior)
+            return 100 * odds / factor / (1 + odds / factor), 100 * odds * factor / (1 + odds * factor)
+
+        verb = "is in the data" if self.neighbours == "add-remove" else "has one value and not another"
+        found = 100 * min(1.0, 0.05 * factor + self.delta, 1 - (0.95 - self.delta) / factor)
+        low, high = shifted(0.5)
+        rare = shifted(0.01)[1]
+        lines = [
+            f"Whatever an adversary knows already, ε = {self.epsilon:.3g} multiplies the odds of any guess about one "
+            f"{self.unit} by at most {factor:.3g}:",
+            f"  an even chance (50%) that a given {self.unit} {verb} can become at most {high:.1f}%, or sink to {low:.1f}%;",
+            f"  a long shot (1%) can become at most {rare:.1f}%;",
+            f"  a test that accuses 5% of those who are not there finds at most {found:.0f}% of those who are.",
+        ]
+        if self.delta:
+            lines.append(f"With probability δ = {self.delta:g} this may fail: keep δ far below one over the number of {self.unit}s.")
+        lines.append(f"Everybody can deny: each answer was at most {factor:.3g} times as likely with their {self.unit} as without it.")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        return {name: getattr(self, name) for name in ("epsilon", "delta", "neighbours", "unit")}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a plan: its weight, and what it is for."""
+
+    weight: float
+    kind: Kind = "noise"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.weight, bool) or not isinstance(self.weight, numbers.Real):
+            raise TypeError(f"A weight must be a number. Got {self.weight!r}.")
+        if not (self.weight > 0 and math.isfinite(self.weight)):
+            raise ValueError(f"A weight must be a finite number > 0. Got {self.weight!r}.")
+
+
+def choice(weight: float) -> Part:
+    """A part of a plan that chooses among candidates."""
+    return Part(weight, "choice")
+
+
+def radial(weight: float) -> Part:
+    """A part of a plan for a vector of bounded ℓ2 norm (under pure ε: gamma-radius noise)."""
+    return Part(weight, "radial")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What will be measured and chosen, fixed beforehand; its cost is that of the whole."""
+
+    budget: Budget
+    parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError("A budget is split into one part or more.")
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """One share per part."""
+        return tuple(Share(self, i) for i in range(len(self.parts)))
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The weights, summing to one."""
+        total = math.fsum(part.weight for part in self.parts)
+        return tuple(part.weight / total for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Share:
+    """The right to one measurement or choice of a plan."""
+
+    plan: Plan
+    index: int
+
+    @property
+    def kind(self) -> Kind:
+        """What it is for."""
+        return self.plan.parts[self.index].kind
+
+    @property
+    def budget(self) -> Budget:
+        """The budget it is a share of."""
+        return self.plan.budget

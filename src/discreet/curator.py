@@ -1,0 +1,191 @@
+"""Curator: the one place where rows, noise and ledger meet."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet import accounting
+from discreet.budget import Budget, Plan, Share
+from discreet.engines import Rows
+from discreet.errors import LedgerError
+from discreet.events import Choice, Composed, Event, Gaussian, Laplace, Pure
+from discreet.ledger import Ledger
+from discreet.lipschitz import Lipschitz, Score
+from discreet.mechanisms import keystream
+from discreet.mechanisms.choose import exponential
+from discreet.mechanisms.gaussian import add_gaussian
+from discreet.mechanisms.keystream import Keystream
+from discreet.mechanisms.laplace import add_laplace
+from discreet.mechanisms.norm import add_norm
+from discreet.query import BoundedSum, Exact
+from discreet.release import Release
+
+FINE = 31  # noise is at least 2^31 steps of the grid it is added on
+
+
+class Curator:
+    """Holds the rows; answers `measure` and `choose`, after the ledger has been charged.
+
+    Parameters
+    ----------
+    rows : the data behind an engine.
+    ledger : where every plan is charged.
+    name : what the charges are called.
+    rng : the keystream of the noise; a secure one unless given.
+    """
+
+    def __init__(self, rows: Rows, ledger: Ledger, name: str = "release", rng: Keystream | None = None) -> None:
+        self._rows, self._rng = rows, rng or keystream.default()
+        self.ledger, self.name = ledger, name
+        self._paid: dict[Plan, tuple[Event, ...]] = {}
+        self._used: set[tuple[Plan, int]] = set()
+        self.releases: list[Release] = []
+
+    @property
+    def width(self) -> int:
+        """The number of columns: public, like all of the schema."""
+        return self._rows.width
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The names of the columns, if they have any."""
+        return self._rows.columns
+
+    def measure(self, query: BoundedSum, share: Share, then: Lipschitz | None = None) -> Release:
+        """The total of the query with noise, in the units of the data.
+
+        Parameters
+        ----------
+        query : what to add up.
+        share : what may be spent on it, from `Budget.split`.
+        then : a function proved 1-Lipschitz, of which the noisy value is wanted instead of the total.
+        """
+        widths = query.widths(self._rows.empty())
+        event = self._pay(share)
+        query = query.coarser(_noise(event), widths)
+        sensitivity = query.sensitivity(widths, share.budget.neighbours)
+        exponent = query.exponent(widths)
+
+        total = self._rows.sum(query)
+        if then is not None:
+            total, sensitivity = then.apply(total, query, widths, share.budget.neighbours)
+        symmetric = query.symmetric and then is None
+        fine = max(0, FINE - math.frexp(_noise(event) * float(sensitivity))[1])
+        noisy = self._perturb(total * (1 << fine), sensitivity * (1 << fine), event, query.order, symmetric)
+        value = np.ldexp(noisy.astype(np.float64), exponent - fine)
+        std = _std(event, math.ldexp(float(sensitivity), exponent), value.shape, symmetric)
+        return self._release(query.name if then is None else f"{then.name} of {query.name}", value, std, event, share.budget)
+
+    def _perturb(self, total: Exact, sensitivity: Fraction, event: Event, order: int, symmetric: bool) -> Exact:
+        if isinstance(event, Gaussian):
+            if order == 1:  # ‖·‖₂ <= ‖·‖₁, so the bound serves
+                return add_gaussian(total, sensitivity, event, self._rng)
+            return add_gaussian(total, sensitivity, event, self._rng, symmetric=symmetric)
+        if isinstance(event, Laplace):
+            if order == 2 and total.size > 1:
+                raise ValueError("Laplace noise needs a sum bounded in ℓ1. Hint: BoundedSum(..., order=1), or radial(weight).")
+            return add_laplace(total, sensitivity, event, self._rng)
+        assert isinstance(event, Pure)
+        return add_norm(total, sensitivity, event.epsilon, self._rng)
+
+    def choose(self, query: BoundedSum, share: Share, score: Score) -> Release:
+        """The index of a good candidate by the exponential mechanism, scores computed from the query's exact total."""
+        query.widths(self._rows.empty())
+        event = self._pay(share)
+        assert isinstance(event, Choice)
+        scores, sensitivity = score(self._rows.sum(query), share.budget.neighbours)
+        index = exponential(scores, event.epsilon, sensitivity, self._rng)
+        return self._release(score.name, index, None, event, share.budget)
+
+    def buys(self, share: Share) -> Event:
+        """The event that a share pays for: public, and free to ask."""
+        return deal(share.plan)[share.index]
+
+    def _pay(self, share: Share) -> Event:
+        """The event of this share; its whole plan is charged before the first of its shares is used."""
+        plan = share.plan
+        if (plan, share.index) in self._used:
+            raise LedgerError("This share was used already: a share buys one measurement. Hint: split the budget further.")
+        if plan not in self._paid:
+            self._check(plan.budget)
+            events = deal(plan)
+            self.ledger.charge(self.name, events[0] if len(events) == 1 else Composed(events))
+            self._paid[plan] = events
+        self._used.add((plan, share.index))
+        return self._paid[plan][share.index]
+
+    def _check(self, budget: Budget) -> None:
+        cap = self.ledger.budget
+        for word in ("neighbours", "unit"):
+            if getattr(budget, word) != getattr(cap, word):
+                raise LedgerError(
+                    f"The ledger protects {word} {getattr(cap, word)!r}, this question {getattr(budget, word)!r}: "
+                    "promises of different kinds do not add up."
+                )
+
+    def _release(self, name: str, value: Any, std: Any, event: Event, budget: Budget) -> Release:
+        release = Release(name, value, std, event, budget, seeded=not self._rng.secure, data=self.ledger.data)
+        self.releases.append(release)
+        return release
+
+    def summary(self, name: str, budget: Budget, notes: tuple[str, ...] = ()) -> Release:
+        """Everything released so far, as one release."""
+        event = Composed(tuple(part.event for part in self.releases))
+        return Release(
+            name,
+            None,
+            None,
+            event,
+            budget,
+            seeded=not self._rng.secure,
+            data=self.ledger.data,
+            parts=tuple(self.releases),
+            notes=notes,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Curator of {self.ledger.data}>"
+
+
+def deal(plan: Plan) -> tuple[Event, ...]:
+    """What each share of a plan buys: the plan as a whole costs its budget, exactly."""
+    epsilon, delta = plan.budget.epsilon, plan.budget.delta
+    pairs = list(zip(plan.parts, plan.weights, strict=True))
+    if plan.budget.pure:
+        kinds = {"noise": lambda w: Laplace(1 / w), "radial": Pure, "choice": Choice}
+        return accounting.scaled(tuple(kinds[part.kind](weight) for part, weight in pairs), epsilon, 0.0)
+    if all(part.kind == "choice" for part in plan.parts) and len(pairs) == 1:
+        return (Choice(epsilon),)
+    templates = tuple(
+        # equal weights are equal shares of zero-concentrated privacy: μ²/2 for noise, ε²/8 for a choice
+        Choice(2 * math.sqrt(weight)) if part.kind == "choice" else Gaussian(1 / math.sqrt(weight))
+        for part, weight in pairs
+    )
+    return accounting.scaled(templates, epsilon, delta)
+
+
+def _noise(event: Event) -> float:
+    """The scale of the noise, in sensitivities."""
+    if isinstance(event, Gaussian):
+        return event.noise_multiplier
+    if isinstance(event, Laplace):
+        return event.scale
+    assert isinstance(event, Pure), "a choice cannot pay for a measurement"
+    return 1 / event.epsilon
+
+
+def _std(event: Event, sensitivity: float, shape: tuple[int, ...], symmetric: bool) -> Any:
+    if isinstance(event, Gaussian):
+        std = event.noise_multiplier * sensitivity
+        if symmetric:
+            return np.where(np.eye(shape[0], dtype=bool), std, std / math.sqrt(2))
+        return std
+    if isinstance(event, Laplace):
+        return math.sqrt(2) * event.scale * sensitivity
+    size = math.prod(shape)  # a radius of Gamma(size): each coordinate has variance (size + 1) / ε²
+    return math.sqrt(size + 1) * _noise(event) * sensitivity
+

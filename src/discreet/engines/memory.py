@@ -1,0 +1,198 @@
+"""Rows in memory: NumPy arrays, lists, pandas and polars frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.query import ROWS, Batch, BoundedSum, Exact, Total
+
+CELLS = 1 << 18  # of a block: about what a core keeps in its cache
+
+
+def is_rows(X: Any) -> bool:
+    """Whether X is rows behind an engine."""
+    return all(hasattr(X, name) for name in ("sum", "empty", "width", "columns", "count_replace_one"))
+
+
+def as_rows(X: Any, y: Any = None, *, numeric: bool = True) -> Any:
+    """X as it is if it is rows behind an engine already, else rows in memory."""
+    if is_rows(X):
+        if y is not None:
+            raise ValueError("Rows behind an engine bring their own target: leave y out.")
+        return X
+    return Memory(X, y, numeric=numeric)
+
+
+class Memory:
+    """Rows in memory, read block by block: never copied as a whole, never changed.
+
+    Parameters
+    ----------
+    X : one row per unit: a 2-D array, a list of lists, a pandas or polars frame.
+    y : one number per row, or None.
+    numeric : False keeps the values of X as they are (labels, say) instead of asking for numbers.
+    block : how many rows to read at a time; what fits a core's cache, if None. The result is the same to the bit.
+    """
+
+    def __init__(self, X: Any, y: Any = None, *, numeric: bool = True, block: int | None = None) -> None:
+        self._block = block
+        self._table = _table(X, numeric)
+        self._y = None if y is None else column(y, "y")
+        self.columns, self.width = self._table.columns, self._table.width
+        if self._y is not None and len(self._y) != len(self._table):
+            raise ValueError("X and y have different numbers of rows: Found input variables with inconsistent numbers of samples.")
+
+    def empty(self) -> Batch:
+        """A batch without rows."""
+        return self._batch(0, 0)
+
+    def sum(self, query: BoundedSum) -> Exact:
+        """The exact total over all rows, in units of the query's grid."""
+        total = Total()
+        for batch in self._batches():
+            total.add(query(batch))
+        return total.value()
+
+    def count_replace_one(self) -> int:
+        """The number of rows: public under replace-one neighbours, and only there."""
+        return len(self._table)
+
+    def _batches(self) -> Iterator[Batch]:
+        size = min(ROWS, self._block or max(256, CELLS // max(1, self.width)))
+        for start in range(0, max(1, len(self._table)), size):
+            yield self._batch(start, start + size)
+
+    def _batch(self, start: int, stop: int) -> Batch:
+        return Batch(self._table.block(start, stop), None if self._y is None else self._y[start:stop])
+
+    def __repr__(self) -> str:
+        return f"<Memory: {self.width} columns>"  # the number of rows is private
+
+    def __getstate__(self) -> object:
+        raise TypeError("Rows are not pickled: they stay where they are.")
+
+
+class _Array:
+    """A NumPy array, read as it lies."""
+
+    def __init__(self, values: NDArray[Any], columns: tuple[str, ...] | None = None, numeric: bool = True) -> None:
+        if values.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array, got {values.ndim}D array instead. Reshape your data: one row per unit, one column "
+                "per feature (`X.reshape(-1, 1)` for a single feature)."
+            )
+        self._values, self._numeric = _numbers(values, "X") if numeric else values, numeric
+        self.columns, self.width = columns, values.shape[1]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def block(self, start: int, stop: int) -> NDArray[Any]:
+        rows = self._values[start:stop]
+        return np.asarray(rows, np.float64) if self._numeric else rows
+
+
+class _Pandas:
+    """A pandas frame."""
+
+    def __init__(self, frame: Any, numeric: bool) -> None:
+        self._frame, self._numeric = frame, numeric
+        self.columns, self.width = _names(frame.columns), frame.shape[1]
+        if numeric:
+            _check_kinds({name: dtype.kind in "biuf" for name, dtype in zip(frame.columns, frame.dtypes, strict=True)})
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def block(self, start: int, stop: int) -> NDArray[Any]:
+        rows = self._frame.iloc[start:stop]
+        values = rows.to_numpy(np.float64, na_value=np.nan) if self._numeric else rows.to_numpy()
+        return np.asarray(values)
+
+
+class _Polars:
+    """A polars frame."""
+
+    def __init__(self, frame: Any, numeric: bool) -> None:
+        self._frame, self._numeric = frame, numeric
+        self.columns, self.width = _names(frame.columns), frame.width
+        if numeric:
+            _check_kinds({name: kind.is_numeric() or str(kind) == "Boolean" for name, kind in frame.schema.items()})
+
+    def __len__(self) -> int:
+        return int(self._frame.height)
+
+    def block(self, start: int, stop: int) -> NDArray[Any]:
+        import polars
+
+        rows = self._frame.slice(start, stop - start)
+        if self._numeric:
+            rows = rows.select(polars.all().cast(polars.Float64))
+        return np.asarray(rows.to_numpy())
+
+
+_Table = _Array | _Pandas | _Polars
+
+
+def _table(X: Any, numeric: bool) -> _Table:
+    if isinstance(X, np.ndarray):
+        return _Array(X, numeric=numeric)
+    family = type(X).__module__.split(".")[0]
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise TypeError("Sparse input is not supported: private sums are dense. Hint: X.toarray(), if it fits in memory.")
+    if family == "pandas" and hasattr(X, "columns"):
+        return _Pandas(X, numeric)
+    if family == "polars" and hasattr(X, "columns"):
+        if not hasattr(X, "slice") or not hasattr(X, "height"):
+            raise TypeError("A lazy polars frame is not in memory. Hint: `.collect()` it.")
+        return _Polars(X, numeric)
+    try:
+        return _Array(np.asarray(X), numeric=numeric)
+    except ValueError as error:
+        if "Expected 2D" in str(error):
+            raise
+        raise ValueError("X must be a table: rows of equal length.") from None
+
+
+def column(values: Any, name: str) -> NDArray[np.float64]:
+    """One number per row, as floats; missing values as NaN."""
+    if type(values).__module__.split(".")[0] == "pandas":
+        values = values.to_numpy(np.float64, na_value=np.nan) if values.dtype.kind in "biuf" else values.to_numpy()
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one number per row: y should be a 1d array. Several targets are not supported.")
+    return np.asarray(_numbers(array, name), np.float64)
+
+
+def _numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """Numbers as they are; objects turned into numbers. Errors never show a value."""
+    if values.dtype.kind in "biuf":
+        return values
+    if values.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{name} holds something that is not a number (each argument must be a string or a real number). "
+            "Hint: encode categories with OneHotEncoder(categories=...)."
+        ) from None
+
+
+def _check_kinds(numeric: dict[Any, bool]) -> None:
+    bad = [str(name) for name, fine in numeric.items() if not fine]
+    if bad:
+        raise TypeError(
+            f"Columns that are not numbers: {bad}. Hint: encode categories with OneHotEncoder(categories=...), "
+            "which takes the public list of them."
+        )
+
+
+def _names(columns: Any) -> tuple[str, ...] | None:
+    return tuple(columns) if all(isinstance(name, str) for name in columns) else None

@@ -1,0 +1,341 @@
+"""Ledger: what has been spent. Append-only; charges first; refuses an over-spend; in memory or durable.
+
+Analysts choose what to ask next after seeing answers, so a ledger must be a *privacy filter*: its currency and cap are
+fixed when it opens, costs add up in that currency, and a charge that would pass the cap is refused. Privacy-loss
+distributions are tighter but are no filter, so they price a plan inside one charge and are never added across charges.
+
+| currency | adds up | the filter theorem |
+| --- | --- | --- |
+| "pure" | ε, and δ apart | basic composition |
+| "gdp" (default for δ > 0) | μ², against the μ of (ε, δ) | Smith & Thakurta 2022; Koskela et al. 2023 |
+| "renyi" | Rényi divergence at one order fixed at opening | Feldman & Zrnic 2021 |
+
+The first charge of all may fit by exact accounting alone: nothing had been seen when it was chosen. It then closes the
+ledger if need be. `mechanisms/proofs/ledger.md` says why.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+from discreet import accounting
+from discreet.accounting import curves
+from discreet.budget import Budget
+from discreet.errors import BudgetExceeded, LedgerError
+from discreet.events import Composed, Event
+from discreet.stores import Entry, MemoryStore, SqliteStore, Store
+
+CurrencyName = Literal["pure", "gdp", "renyi"]
+
+
+@dataclass(frozen=True)
+class Currency:
+    """How costs are counted: fixed when a ledger opens."""
+
+    name: CurrencyName
+    budget: Budget
+    reserve: float = 0.0
+    order: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in get_args(CurrencyName):
+            raise ValueError(f"The `currency` of a ledger is 'pure', 'gdp' or 'renyi'. Got {self.name!r}.")
+        if self.name != "pure" and self.budget.pure:
+            raise ValueError(f"The currency {self.name!r} needs delta > 0. Hint: currency='pure' for delta = 0.")
+        if not 0 <= self.reserve <= self.budget.delta or (self.reserve and self.reserve == self.budget.delta):
+            raise ValueError(f"The `reserve` must be within [0, delta). Got {self.reserve!r}.")
+        if self.name == "renyi" and self.order is None:
+            object.__setattr__(self, "order", accounting.best_order(self.budget.epsilon, self._delta))
+
+    @property
+    def _delta(self) -> float:
+        return self.budget.delta - self.reserve
+
+    @property
+    def cap(self) -> float:
+        """How much may be spent."""
+        return _cap(self)
+
+    @property
+    def slack_cap(self) -> float:
+        """How much δ may be spent by events known only as (ε, δ)."""
+        return self.budget.delta if self.name == "pure" else self.reserve
+
+    def cost(self, event: Event) -> float:
+        """What an event costs."""
+        if self.name == "pure":
+            return curves.pure(event)
+        if self.name == "gdp":
+            return math.nextafter(curves.mu(event) ** 2, math.inf)
+        assert self.order is not None
+        return curves.renyi(event, self.order)
+
+    def epsilon(self, amount: float) -> float:
+        """The ε, at the budget's δ, that an amount of this currency guarantees."""
+        if amount <= 0:
+            return 0.0
+        if self.name == "pure":
+            return amount
+        if self.name == "gdp":
+            return accounting.epsilon_of(math.sqrt(amount), self._delta)
+        assert self.order is not None
+        return accounting.from_renyi(amount, self.order, self._delta)
+
+
+@lru_cache(maxsize=256)
+def _cap(currency: Currency) -> float:
+    epsilon, delta = currency.budget.epsilon, currency._delta
+    if currency.name == "pure":
+        return epsilon
+    if currency.name == "gdp":
+        return float(accounting.mu(epsilon, delta) ** 2)
+    assert currency.order is not None
+    return accounting.renyi_cap(epsilon, delta, currency.order)
+
+
+class Ledger:
+    """The account of one data set: every private question is charged here, before rows are read.
+
+    One ledger is one object: copies, deep copies and scikit-learn's `clone` return the same ledger, so that twenty
+    models of a grid search share one account. It is thread-safe; the durable form (`Ledger.open`) is safe across
+    processes too, and survives a crash at any moment.
+
+    Parameters
+    ----------
+    budget : the cap.
+    currency : "pure", "gdp" or "renyi"; by default "gdp" if δ > 0, else "pure".
+    order : of "renyi": a whole number >= 2; by default the one that lets most Gaussian noise through.
+    reserve : share of δ kept for events that have a δ of their own (unknown keys, say), for "gdp" and "renyi".
+    data : a name for the data set, written on every release.
+
+    Examples
+    --------
+    >>> from discreet.events import Laplace
+    >>> ledger = Ledger(Budget(1.0))
+    >>> _ = ledger.charge("count", Laplace(4.0))
+    >>> ledger.spent, ledger.remaining
+    (0.25, 0.75)
+    >>> ledger.charge("histogram", Laplace(1.0))
+    Traceback (most recent call last):
+    ...
+    discreet.errors.BudgetExceeded: 'histogram' would cost ε = 1, but ε = 0.75 is left of 1. Nothing was charged.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        currency: CurrencyName | None = None,
+        *,
+        order: int | None = None,
+        reserve: float = 0.0,
+        data: str | None = None,
+        _store: Store | None = None,
+    ) -> None:
+        if not isinstance(budget, Budget):
+            raise TypeError(f"A ledger is opened with a Budget. Got {type(budget).__name__}.")
+        name = currency or ("pure" if budget.pure else "gdp")
+        self.currency = Currency(name, budget, float(reserve), order)
+        self.budget = budget
+        self.data = data or f"data-{secrets.token_hex(4)}"
+        self._store: Store = _store or MemoryStore()
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        budget: Budget | None = None,
+        currency: CurrencyName | None = None,
+        *,
+        order: int | None = None,
+        reserve: float | None = None,
+        data: str | None = None,
+    ) -> Ledger:
+        """The durable ledger in this file (SQLite), made if there is none.
+
+        An existing ledger keeps the budget and currency it was opened with first; asking for others is an error.
+        """
+        store = SqliteStore(path)
+        stored = store.settings()
+        if stored is None:
+            if budget is None:
+                raise LedgerError(f"There is no ledger at {os.fspath(path)!r}. Hint: Ledger.open(path, Budget(...)).")
+            made = cls(budget, currency, order=order, reserve=reserve or 0.0, data=data)
+            stored = store.create(made._settings())
+        return cls._stored(store, stored, budget, currency, order, reserve, data)
+
+    @classmethod
+    def _stored(cls, store: SqliteStore, stored: dict[str, Any], budget: Budget | None, *asked: Any) -> Ledger:
+        ledger = cls(
+            Budget(**stored["budget"]),
+            stored["currency"],
+            order=stored["order"],
+            reserve=stored["reserve"],
+            data=stored["data"],
+            _store=store,
+        )
+        if budget is not None and budget != ledger.budget:
+            raise LedgerError(f"This ledger was opened with {ledger.budget}. Got {budget}.")
+        for name, value in zip(("currency", "order", "reserve", "data"), asked, strict=True):
+            if value is not None and value != stored[name]:
+                raise LedgerError(f"This ledger was opened with {name} {stored[name]!r}. Got {value!r}.")
+        return ledger
+
+    def _settings(self) -> dict[str, Any]:
+        currency = self.currency
+        return {
+            "budget": self.budget.to_dict(),
+            "currency": currency.name,
+            "order": currency.order,
+            "reserve": currency.reserve,
+            "data": self.data,
+        }
+
+    def charge(self, name: str, event: Event) -> Entry:
+        """Charge the event, or raise `BudgetExceeded` and change nothing.
+
+        When it returns, the charge is committed: on disk, for a durable ledger.
+        """
+        if not isinstance(event, Event):
+            raise TypeError(f"A ledger charges events. Got {type(event).__name__}.")
+        entry = Entry(str(name), event, datetime.now(UTC).isoformat(timespec="milliseconds"))
+        return self._store.commit(entry, self._admit)
+
+    def _admit(self, entry: Entry, before: tuple[Entry, ...]) -> None:
+        currency = self.currency
+        spent, slack = self._amounts(before)
+        cost, more = _cost(currency, entry.event)
+        if _sum((spent, cost)) <= currency.cap and _sum((slack, more)) <= currency.slack_cap:
+            return
+        if not before and accounting.epsilon(entry.event, self.budget.delta) <= self.budget.epsilon:
+            return  # the first charge of all: its choice saw nothing, so exact accounting of it alone is enough
+        raise BudgetExceeded(self._refusal(entry, cost, more, before))
+
+    def _refusal(self, entry: Entry, cost: float, slack: float, before: tuple[Entry, ...]) -> str:
+        left = self._left(before)
+        if math.isinf(cost):
+            price = f"an unbounded amount in the currency {self.currency.name!r}"
+        else:
+            price = f"ε = {self.currency.epsilon(cost):.6g}"
+        message = f"{entry.name!r} would cost {price}"
+        message += f" and δ = {slack:.3g} of its own" if slack else ""
+        message += f", but ε = {left:.6g} is left of {self.budget.epsilon:g}"
+        message += f" (δ = {self.budget.delta:g})" if self.budget.delta else ""
+        return message + ". Nothing was charged." + self._hint(entry.event, slack)
+
+    def _hint(self, event: Event, slack: float) -> str:
+        if self.currency.name == "gdp" and "Sampled" in repr(event):
+            return " Hint: sampling saves nothing in 'gdp'; open the ledger with currency='renyi' for sampled rounds."
+        if self.currency.name == "pure" and math.isinf(curves.pure(event)):
+            return " Hint: Gaussian noise has no pure ε; open the ledger with delta > 0."
+        if slack and self.currency.slack_cap < slack:
+            return " Hint: open the ledger with `reserve=` to keep some δ for events that have a δ of their own."
+        return ""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What was charged, in order."""
+        return self._store.entries()
+
+    def _amounts(self, entries: tuple[Entry, ...]) -> tuple[float, float]:
+        costs = [_cost(self.currency, entry.event) for entry in entries]
+        return _sum([cost for cost, _ in costs]), _sum([slack for _, slack in costs])
+
+    @property
+    def spent(self) -> float:
+        """The ε that all charges together guarantee, at the budget's δ."""
+        entries = self.entries
+        if len(entries) == 1:
+            return min(self.currency.epsilon(self._amounts(entries)[0]), self._exact(entries[0].event))
+        return self.currency.epsilon(self._amounts(entries)[0])
+
+    def _exact(self, event: Event) -> float:
+        return accounting.epsilon(event, self.budget.delta)
+
+    @property
+    def remaining(self) -> float:
+        """The largest ε, at the budget's δ, that one more charge may cost.
+
+        In "gdp" and "renyi" spent and remaining do not add up to the budget: composition is better than adding.
+        """
+        return self._left(self.entries)
+
+    def _left(self, entries: tuple[Entry, ...]) -> float:
+        left = self.currency.cap - self._amounts(entries)[0]
+        return min(self.currency.epsilon(left), self.budget.epsilon) if left > 0 else 0.0
+
+    @property
+    def mu(self) -> float:
+        """Everything charged, as Gaussian differential privacy: the μ that adversaries face."""
+        return curves.mu(self._event)
+
+    @property
+    def rho(self) -> float:
+        """Everything charged, as zero-concentrated differential privacy; for Gaussian noise μ²/2."""
+        return curves.rho(self._event)
+
+    @property
+    def _event(self) -> Event:
+        return Composed(tuple(entry.event for entry in self.entries))
+
+    def curve(self, deltas: Any) -> Any:
+        """The ε guaranteed at each of the given δ, by what the currency adds up."""
+        import numpy as np
+
+        def at(delta: float) -> float:
+            amount, slack = self._amounts(self.entries)
+            if self.currency.name == "pure":
+                return amount if delta >= slack else math.inf
+            room = delta - slack
+            if room <= 0:
+                return math.inf if amount else 0.0
+            if self.currency.name == "gdp":
+                return accounting.epsilon_of(math.sqrt(amount), room) if amount else 0.0
+            assert self.currency.order is not None
+            return accounting.from_renyi(amount, self.currency.order, room)
+
+        return np.array([at(float(delta)) for delta in np.atleast_1d(deltas)])
+
+    def explain(self) -> str:
+        """What has been spent and what it means to a person in the data, in words and odds."""
+        entries = self.entries
+        lines = [f"Ledger of {self.data}: {self.budget}, counted in {self.currency.name!r}."]
+        lines += [f"  {i}. {entry.time[:19]}  {entry.name}" for i, entry in enumerate(entries, 1)]
+        lines.append(f"Spent ε = {self.spent:.4g}; one more charge may cost up to ε = {self.remaining:.4g}.")
+        spent = Budget(self.spent, self.budget.delta, self.budget.neighbours, self.budget.unit) if entries else None
+        lines.append("Nothing has been released yet." if spent is None else spent.explain())
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self.data}: spent ε = {self.spent:.4g} of {self.budget}>"
+
+    def __copy__(self) -> Ledger:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Ledger:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if isinstance(self._store, SqliteStore):
+            return Ledger.open, (self._store.path,)
+        raise pickle.PicklingError(
+            "A ledger in memory cannot be sent to another process: two copies would both spend it. "
+            "Hint: use the durable one, Ledger.open(path, budget), or n_jobs=1."
+        )
+
+
+@lru_cache(maxsize=4096)
+def _cost(currency: Currency, event: Event) -> tuple[float, float]:
+    return currency.cost(event), curves.slack(event)
+
+
+def _sum(costs: Any) -> float:
+    # fsum is correctly rounded, so the next number up is not below the true sum
+    total = math.fsum(costs)
+    return math.nextafter(total, math.inf) if total and math.isfinite(total) else total

@@ -1,0 +1,236 @@
+"""What every private estimator shares: rows in, a curator made, the rest never sees a row."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discreet.bounds import Bounds
+from discreet.budget import Budget, Part, Share
+from discreet.curator import Curator
+from discreet.engines import Rows
+from discreet.engines.memory import as_rows, is_rows
+from discreet.errors import DeltaWarning, LeakWarning, LedgerError, NotPrivateWarning, NotSupported
+from discreet.ledger import Ledger
+from discreet.mechanisms.keystream import Keystream
+from discreet.preprocessing import learns_from_data
+from discreet.ranges import NOTE, estimate_bounds
+from discreet.release import NOT_PRIVATE, Release
+
+FOR_BOUNDS = 0.2  # of the budget, where bounds are not given
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """`fit` makes a curator and hands `_fit` that, never the rows: what is not released cannot leak.
+
+    Subclasses write `_fit(curator)`, which reads BOUND, SUMMARISE, PRIVATISE, SOLVE and sets what was learnt. All share
+    these parameters.
+
+    Parameters
+    ----------
+    epsilon, delta : the promise; see `discreet.Budget`.
+    neighbours : "add-remove" or "replace-one".
+    unit : what is protected: None, a row each.
+    n : the number of rows, if it is public knowledge; under "replace-one" it always is.
+    bounds : `discreet.Bounds`, public; estimated privately with a fifth of the budget if None.
+    ledger : the account to charge; one of its own, with just this budget, if None.
+    random_state : None for private noise; a seed makes the run repeatable and *not private*.
+
+    Attributes
+    ----------
+    release_ : what left, and what it cost.
+    bounds_ : the bounds used.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Any
+    unit: str | None
+    n: int | None
+    bounds: Bounds | None
+    ledger: Ledger | None
+    random_state: Any
+
+    release_: Release
+    bounds_: Bounds
+    supervised = True
+
+    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+        """Learn from the rows, privately.
+
+        | rows | what happens |
+        | --- | --- |
+        | with NaN or infinity | count for nothing |
+        | none at all | an answer, of noise alone |
+        | outside the bounds | are clipped |
+
+        Nothing is charged if the arguments are refused.
+        """
+        self._refuse(options, y, is_rows(X))
+        budget = self._budget()
+        rows = as_rows(X, y if self.supervised else None)
+        if rows.width == 0:
+            raise ValueError("Found array with 0 feature(s) while a minimum of 1 is required.")
+        public = None if self.bounds is None else self._public(rows)
+        ledger = self._ledger(budget)
+        self._remember_columns(X, rows)
+        self._warn(budget)
+
+        curator = Curator(rows, ledger, type(self).__name__, self._keystream())
+        self._notes: tuple[str, ...] = ()
+        self._given, self._asked = public, budget
+        try:
+            self._fit(curator)
+        finally:
+            del self._given, self._asked
+        self.release_ = curator.summary(type(self).__name__, budget, self._notes)
+        del self._notes
+        return self
+
+    @abstractmethod
+    def _fit(self, curator: Curator) -> None:
+        """BOUND, SUMMARISE, PRIVATISE, SOLVE."""
+
+    def _remember_columns(self, X: Any, rows: Rows) -> None:
+        if rows is not X:
+            validate_data(self, X, skip_check_array=True)
+            return
+        self.n_features_in_ = rows.width
+        if rows.columns is not None:
+            self.feature_names_in_ = np.array(rows.columns, dtype=object)
+
+    def _deal(self, curator: Curator, *parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
+        """The bounds, and a share for each part of the plan; where bounds are not given they are paid for first."""
+        if self._given is not None:
+            self.bounds_ = self._given
+            return self._given, self._asked.split(*parts)
+        plain = [part if isinstance(part, Part) else Part(part) for part in parts]
+        total = sum(part.weight for part in plain) / (1 - FOR_BOUNDS)
+        half = Part(total * FOR_BOUNDS / 2)
+        coarse, fine, *shares = self._asked.split(half, half, *plain)
+        self.bounds_ = estimate_bounds(curator, coarse, fine, self.supervised)
+        self._notes += (NOTE.format(share=FOR_BOUNDS),)
+        return self.bounds_, tuple(shares)
+
+    def _refuse(self, options: dict[str, Any], y: Any, behind_engine: bool) -> None:
+        if options.pop("sample_weight", None) is not None:
+            raise NotSupported(
+                "sample_weight is not supported: a weight multiplies what one row may change, so it would have to be "
+                "public and bounded. Hint: leave it out, or repeat the analysis per group."
+            )
+        if options:
+            raise TypeError(f"{type(self).__name__}.fit() got an unexpected keyword argument {next(iter(options))!r}.")
+        if y is None and self.supervised and not behind_engine:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+
+    def _budget(self) -> Budget:
+        if self.unit not in (None, "row"):
+            raise NotSupported(
+                f"The `unit` of {type(self).__name__} is a row each (None), not yet a column of persons. "
+                "Hint: make one row per person first."
+            )
+        budget = Budget(self.epsilon, self.delta, self.neighbours)
+        if self.n is not None and (isinstance(self.n, bool) or not isinstance(self.n, (int, np.integer)) or self.n < 0):
+            raise ValueError(f"The `n` of {type(self).__name__} must be a whole number >= 0, or None. Got {self.n!r}.")
+        return budget
+
+    def _public(self, rows: Rows) -> Bounds:
+        if not isinstance(self.bounds, Bounds):
+            raise TypeError(f"The `bounds` must be discreet.Bounds or None. Got {type(self.bounds).__name__}.")
+        return self.bounds.matched(rows.width, rows.columns)
+
+    def _ledger(self, budget: Budget) -> Ledger:
+        if getattr(self, "_detached", False) and self.ledger is None:
+            raise LedgerError(
+                "This model was unpickled, without its ledger; fitting it again would spend outside the account. "
+                "Hint: set_params(ledger=...)."
+            )
+        if self.ledger is None:
+            return Ledger(budget)
+        if not isinstance(self.ledger, Ledger):
+            raise TypeError(f"The `ledger` must be a discreet.Ledger or None. Got {type(self.ledger).__name__}.")
+        return self.ledger
+
+    def _keystream(self) -> Keystream | None:
+        seed = self.random_state
+        if seed is None:
+            return None
+        warnings.warn(NOT_PRIVATE, NotPrivateWarning, stacklevel=3)
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(2**31))
+        elif isinstance(seed, np.random.Generator):
+            seed = int(seed.integers(2**63))
+        return Keystream.seeded(seed)
+
+    def _warn(self, budget: Budget) -> None:
+        if self.n and budget.delta * self.n > 0.1:
+            warnings.warn(
+                f"delta = {budget.delta:g} is not far below 1/n for n = {self.n}: it allows to publish whole rows. "
+                f"Choose delta <= {0.01 / self.n:.1g}.",
+                DeltaWarning,
+                stacklevel=3,
+            )
+        leaky = _leaky_steps(self)
+        if leaky:
+            warnings.warn(
+                f"{', '.join(leaky)} learnt from the data before {type(self).__name__}, and nobody paid for it: the "
+                "pipeline as a whole is NOT private. Use BoundsScaler or OneHotEncoder(categories=...) of "
+                "discreet.preprocessing, which learn nothing.",
+                LeakWarning,
+                stacklevel=3,
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if state.get("ledger") is not None and "release_" in state:
+            state |= {"ledger": None, "_detached": True}  # a fitted model travels without the account
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = self.supervised
+        return tags
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+    """A private estimator that predicts a number."""
+
+    coef_: Any
+    intercept_: float
+
+    def _public(self, rows: Rows) -> Bounds:
+        bounds = super()._public(rows)
+        bounds.target_scale  # noqa: B018 - raises, before anything is charged, if the target has no range
+        return bounds
+
+    def predict(self, X: Any) -> Any:
+        """The predicted target of each row, within the target's bounds; NaN where a feature is not finite."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        assert self.bounds_.target is not None
+        with np.errstate(all="ignore"):
+            linear = X @ self.coef_ + self.intercept_
+        return np.clip(np.where(np.isfinite(X).all(axis=1), linear, np.nan), *self.bounds_.target)
+
+
+def _leaky_steps(estimator: PrivateEstimator) -> list[str]:
+    """The steps before `estimator`, in a pipeline that is fitting it just now, that learnt from the data."""
+    from sklearn.pipeline import Pipeline
+
+    frame = sys._getframe(2)
+    for _ in range(20):
+        if frame.f_back is None:
+            return []
+        frame = frame.f_back
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, Pipeline) and owner.steps and owner.steps[-1][1] is estimator:
+            return [name for name, step in owner.steps[:-1] if learns_from_data(step)]
+    return []

@@ -1,0 +1,261 @@
+"""BoundedSum: a sum over rows of a bounded image, in exact integers on a public grid.
+
+The image of a row is an outer product a ⊗ b, so the sum over rows is one matrix product. Both factors are quantised
+elementwise *first*; norms and products are then whole numbers that float64 holds exactly, so a row's image depends on
+that row alone, bit for bit, and sums agree in any order of addition. `mechanisms/proofs/query.md` has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.budget import Neighbours
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Exact = NDArray[np.object_]  # Python integers of any size
+
+BITS = 23  # of a factor of up to 128 columns: 2 * 23 + log2(128) = 53
+EXACT = 1 << 53  # whole numbers up to here are exact in float64
+ROWS = 1 << 14  # at most so many rows in a batch: totals stay below 2^63
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows."""
+
+    X: NDArray[Any]
+    y: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+Image = Callable[[Batch], NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """A left factor with a single 1: the row adds to one of `size` cells.
+
+    `codes(batch)` gives the cell of each row, or one cell per column where `columns` > 1 (the row then adds to one cell
+    of each of `columns` tables). A code outside 0..size-1 adds nothing: an unknown category contributes zero.
+    """
+
+    codes: Image
+    size: int
+    columns: int = 1
+
+
+@dataclass(frozen=True)
+class BoundedSum:
+    """What to add up: the sum over rows of left(row) ⊗ right(row), each row's image of norm at most `norm`.
+
+    Parameters
+    ----------
+    left, right : functions of a `Batch`: one value or one vector per row, made by elementwise arithmetic. `left` may be
+        `OneHot`; without `right` the image is `left` alone; `right is left` makes the symmetric matrix x x'.
+    norm : the bound on the image, ‖left‖·‖right‖. Clipping is part of the query: a wrong norm costs accuracy, never
+        privacy. (A `OneHot` without `right` needs none.)
+    order : 1 or 2, the norm it is.
+    left_norm : how much of the norm is the left factor's; the square root of it unless given.
+    bits : the grid of a factor is 2^-bits of its norm, rounded to a power of two.
+
+    | a row with | adds |
+    | --- | --- |
+    | NaN or infinity in a factor | zero |
+    | a code outside the table | zero |
+    | too large a norm | its image shrunk onto the norm |
+    """
+
+    left: Image | OneHot
+    right: Image | None = None
+    norm: float = 1.0
+    order: Literal[1, 2] = 2
+    left_norm: float | None = None
+    bits: int = BITS
+    name: str = "sum"
+
+    def __post_init__(self) -> None:
+        for name in ("norm", "left_norm"):
+            value = getattr(self, name)
+            if value is not None and not (value > 0 and math.isfinite(value)):
+                raise ValueError(f"The `{name}` of a bounded sum must be a finite number > 0. Got {value!r}.")
+        if self.order not in (1, 2):
+            raise ValueError(f"The `order` of a bounded sum is 1 or 2. Got {self.order!r}.")
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the image is x x'."""
+        return self.right is self.left
+
+    def widths(self, empty: Batch) -> tuple[int, int]:
+        """The number of columns of each factor, learnt from a batch without rows."""
+        left = self.left.columns * self.left.size if isinstance(self.left, OneHot) else _width(self.left(empty))
+        return left, 1 if self.right is None else _width(self.right(empty))
+
+    def lattices(self, widths: tuple[int, int]) -> tuple[Lattice, Lattice]:
+        """The grids of the two factors."""
+        left, right = self._norms()
+        one = Lattice(0, 1)
+        return (
+            one if isinstance(self.left, OneHot) else Lattice.of(left, self.bits, widths[0]),
+            one if self.right is None else Lattice.of(right, self.bits, widths[1]),
+        )
+
+    def _norms(self) -> tuple[float, float]:
+        if isinstance(self.left, OneHot):
+            return 1.0, self.norm / self.left.columns ** (1 / self.order)
+        left = self.norm if self.right is None else math.sqrt(self.norm)
+        left = left if self.left_norm is None or self.symmetric else self.left_norm
+        return left, self.norm / left
+
+    def exponent(self, widths: tuple[int, int]) -> int:
+        """The unit of the integer totals is 2^exponent."""
+        left, right = self.lattices(widths)
+        return left.exponent + right.exponent
+
+    def sensitivity(self, widths: tuple[int, int], neighbours: Neighbours) -> Fraction:
+        """How far the integer total can move between neighbours, in the norm of `order`, rounded up."""
+        left, right = self.lattices(widths)
+        squared = left.limit**2 * right.limit**2
+        if isinstance(self.left, OneHot):
+            squared *= self.left.columns**2 if self.order == 1 else self.left.columns
+        if neighbours == "replace-one":
+            squared *= 2 if self.order == 2 and self._acute else 4
+        return _root_above(squared)
+
+    @property
+    def _acute(self) -> bool:
+        # images whose inner products are never negative: ‖u - v‖² <= ‖u‖² + ‖v‖²
+        return self.symmetric or (isinstance(self.left, OneHot) and self.right is None)
+
+    def __call__(self, batch: Batch) -> Ints:
+        """The total of a batch of at most `ROWS` rows, exact, in units of 2^exponent."""
+        with np.errstate(all="ignore"):
+            if isinstance(self.left, OneHot):
+                return self._tabulate(self.left, batch)
+            a = np.asarray(self.left(batch))
+            b = a if self.symmetric else None if self.right is None else np.asarray(self.right(batch))
+            grid_a, grid_b = self.lattices((_width(a), 1 if b is None else _width(b)))
+            left = grid_a.quantise(a, self.order)
+            right = left if self.symmetric else np.ones((1, len(batch))) if b is None else grid_b.quantise(b, self.order)
+            total = _product(left, right, EXACT // (grid_a.limit * grid_b.limit))
+        return total.reshape(a.shape[1:] + (() if b is None else b.shape[1:]))
+
+    def _tabulate(self, table: OneHot, batch: Batch) -> Ints:
+        codes = np.asarray(table.codes(batch)).reshape(len(batch), table.columns)
+        cells = np.where((codes >= 0) & (codes < table.size), codes, table.size).astype(np.intp)
+        if self.right is None:
+            weights: list[Floats | None] = [None]
+            tail: tuple[int, ...] = ()
+        else:
+            b = np.asarray(self.right(batch))
+            weights = list(self.lattices((1, _width(b)))[1].quantise(b, self.order))
+            tail = b.shape[1:]
+        counts = [
+            [np.bincount(cells[:, column], weight, table.size + 1)[: table.size] for weight in weights]
+            for column in range(table.columns)
+        ]
+        total = np.asarray(counts).astype(np.int64).swapaxes(1, 2)
+        return total.reshape(((table.columns,) if table.columns > 1 else ()) + (table.size, *tail))
+
+    def coarser(self, noise: float, widths: tuple[int, int]) -> BoundedSum:
+        """The same sum on a grid whose unit is at least 2^-50 of noise of `noise` sensitivities: all samplers need."""
+        query = self
+        while query.bits > 8 and float(query.sensitivity(widths, "add-remove")) * noise > 2.0**50:
+            query = replace(query, bits=query.bits - 1)
+        return query
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """The grid of one factor: unit 2^exponent, integer vectors of norm at most `limit`."""
+
+    exponent: int
+    limit: int
+
+    @classmethod
+    def of(cls, norm: float, bits: int, width: int) -> Lattice:
+        # squares of `width` coordinates of `bits` bits add up below 2^53
+        bits = min(bits, (53 - (width - 1).bit_length()) // 2) if width > 1 else bits
+        mantissa, power = math.frexp(norm)
+        exponent = power - bits - (mantissa == 0.5)  # the smallest power of two that is at least the norm has `bits` bits
+        return cls(exponent, math.floor(math.ldexp(norm, -exponent)))
+
+    def quantise(self, values: NDArray[Any], order: int) -> Floats:
+        """Rows to columns of whole numbers, of norm at most `limit`; bad rows to zero."""
+        z = np.empty((_width(values), len(values)))
+        np.multiply(values.reshape(len(values), len(z)).T, math.ldexp(1.0, -self.exponent), out=z)
+        np.rint(z, out=z)
+        size = _norms(z, order)
+        factor = np.where(size > self.limit, self._room(len(z), order) / size, 1.0)
+        z *= factor
+        np.rint(z, out=z)
+        np.copyto(z, 0.0, where=~np.isfinite(size))
+        return z
+
+    def _room(self, width: int, order: int) -> float:
+        # rounding to nearest moves a vector by at most √width/2 (ℓ2) or width/2 (ℓ1); the last factor is for float error
+        margin = math.sqrt(width) / 2 if order == 2 else width / 2
+        return max(0.0, self.limit - margin) * (1 - 2.0**-40)
+
+
+def _norms(z: Floats, order: int) -> Floats:
+    # one coordinate after the other: unlike a library's sum, the same bits whatever the layout and the neighbours
+    size, term = np.zeros(z.shape[1]), np.empty(z.shape[1])
+    for coordinate in z:
+        np.multiply(coordinate, coordinate, out=term) if order == 2 else np.abs(coordinate, out=term)
+        size += term
+    return np.sqrt(size, out=size) if order == 2 else size
+
+
+def _product(left: Floats, right: Floats, rows: int) -> Ints:
+    """left @ right.T in exact integers: `rows` columns at a time keep every sum below 2^53."""
+    total = np.zeros((len(left), len(right)), dtype=np.int64)
+    if len(left) * len(right) <= 16:  # narrow: integers directly
+        return np.asarray(left.astype(np.int64) @ right.astype(np.int64).T)
+    for start in range(0, left.shape[1], rows):
+        a = left[:, start : start + rows]
+        b = a if right is left else right[:, start : start + rows]
+        total += (a @ b.T).astype(np.int64)
+    return total
+
+
+class Total:
+    """A running sum of integer arrays that cannot overflow: two words, carried exactly."""
+
+    def __init__(self) -> None:
+        self._high: Ints | None = None
+        self._low: Ints | None = None
+
+    def add(self, part: Ints) -> None:
+        """Add one batch's total."""
+        high, low = part >> 32, part & 0xFFFFFFFF
+        self._high = high if self._high is None else self._high + high
+        self._low = low if self._low is None else self._low + low
+
+    def value(self) -> Exact:
+        """The sum so far, in Python integers."""
+        assert self._high is not None and self._low is not None
+        return np.asarray(self._high.astype(object) * (1 << 32) + self._low.astype(object), dtype=object)
+
+
+def _width(values: NDArray[Any]) -> int:
+    if values.ndim not in (1, 2):
+        raise ValueError(f"A factor of a bounded sum is one value or one vector per row. Got {values.ndim} dimensions.")
+    return 1 if values.ndim == 1 else values.shape[1]
+
+
+def _root_above(squared: int) -> Fraction:
+    root = math.isqrt(squared)
+    if root * root == squared:
+        return Fraction(root)
+    return Fraction(math.isqrt(squared << 64) + 1, 1 << 32)

@@ -1,0 +1,87 @@
+"""Ranges of columns nobody stated: estimated privately, with a paid share, from no prior knowledge at all."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.bounds import Bounds
+from discreet.budget import Share
+from discreet.curator import Curator
+from discreet.query import Batch, BoundedSum, OneHot
+from discreet.release import Release
+
+Floats = NDArray[np.float64]
+
+LOW, HIGH = -32, 64  # magnitudes told apart: 2^-32 to 2^64; beyond them a value counts as zero, or as the largest
+OCTAVES = 2 * (HIGH - LOW) + 1
+CELLS = 64
+TAIL = 0.002  # of the rows may lie beyond either end: heavy tails are cut there
+NOTE = "bounds were estimated privately, with {share:.0%} of the budget"
+
+
+def estimate_bounds(curator: Curator, coarse: Share, fine: Share, target: bool) -> Bounds:
+    """Bounds that hold nearly all rows of each column, and of the target if asked.
+
+    Two noisy histograms: of octaves (sign and power of two), then of even cells within the octaves found.
+    """
+    width = curator.width + target
+
+    # BOUND: a row adds to one cell per column
+    def columns(rows: Batch) -> Floats:
+        return np.column_stack([rows.X, rows.y]) if target else rows.X
+
+    # SUMMARISE + PRIVATISE: octaves
+    octaves = OneHot(lambda rows: _octave(columns(rows)), OCTAVES, width)
+    noisy = curator.measure(_histogram(octaves, curator, coarse, "octaves"), coarse)
+    first, last = _ends(noisy, width)
+    edges = _edges()
+    low, high = edges[first], edges[last + 1]
+
+    # SUMMARISE + PRIVATISE: even cells between them
+    step = (high - low) / CELLS
+    cells = OneHot(lambda rows: _cell(columns(rows), low, step), CELLS, width)
+    noisy = curator.measure(_histogram(cells, curator, fine, "ranges"), fine)
+    first, last = _ends(noisy, width)
+
+    # SOLVE: the cells found, and one more on either side for what the noise hid
+    lower = np.maximum(low, low + (first - 1) * step)
+    upper = np.minimum(high, low + (last + 2) * step)
+    if not target:
+        return Bounds(lower, upper)
+    return Bounds(lower[:-1], upper[:-1], target=(float(lower[-1]), float(upper[-1])))
+
+
+def _histogram(table: OneHot, curator: Curator, share: Share, name: str) -> BoundedSum:
+    return BoundedSum(table, order=1 if share.budget.pure else 2, name=name)
+
+
+def _octave(values: Floats) -> NDArray[np.int64]:
+    power = np.frexp(values)[1]  # |value| in [2^(power-1), 2^power)
+    rank = np.clip(power - LOW, 0, HIGH - LOW) * np.sign(np.nan_to_num(values, nan=0.0)).astype(np.int64)
+    return np.where(np.isfinite(values), rank + (HIGH - LOW), -1)
+
+
+def _edges() -> Floats:
+    positive = np.ldexp(1.0, np.arange(LOW, HIGH + 1))
+    return np.concatenate([-positive[::-1], positive])
+
+
+def _cell(values: Floats, low: Floats, step: Floats) -> NDArray[np.int64]:
+    code = np.floor((values - low) / step)
+    return np.where(np.isfinite(code), np.clip(code, 0, CELLS - 1), -1).astype(np.int64)
+
+
+def _ends(noisy: Release, width: int) -> tuple[Any, Any]:
+    """First and last cell of each column, leaving out noise and thin tails."""
+    counts = np.asarray(noisy.value).reshape(width, -1)
+    # no empty cell of any column passes, except with probability below 5%: Gaussian or Laplace tails alike
+    bar = noisy.std * max(math.sqrt(2 * math.log(20 * counts.size)), math.log(20 * counts.size) / math.sqrt(2))
+    sure = np.where(counts > bar, counts, 0.0)
+    none = sure.max(axis=1) == 0
+    sure[none, counts[none].argmax(axis=1)] = 1.0  # too few rows to tell: the likeliest cell
+    share = np.cumsum(sure, axis=1) / sure.sum(axis=1, keepdims=True)
+    return (share > TAIL).argmax(axis=1), (share >= 1 - TAIL).argmax(axis=1)

@@ -1,0 +1,177 @@
+"""Release: the only thing that leaves, and the only thing SOLVE may read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.budget import Budget
+from discreet.errors import VersionError
+from discreet.events import Event, flatten
+
+VERSION = 1
+NOT_PRIVATE = "NOT PRIVATE: seeded. Anyone who knows or guesses the seed can subtract the noise."
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A private answer: its value, the noise in it, and what paid for it.
+
+    Attributes
+    ----------
+    name : what it is.
+    value : a number or an array (or None where only its parts have values).
+    std : standard deviation of the privacy noise in the value, in the units of the data.
+    event : what ran, for the accountant.
+    budget : the promise: ε, δ, neighbour relation, unit.
+    interval : (low, high), where the answer comes with one; it holds with probability `confidence`.
+    seeded : True if the noise came from a seed; such a release carries no guarantee.
+    data : the name of the data set, as the ledger knows it.
+    parts : the releases it was made from.
+    notes : remarks for the reader.
+    axes : what the cells of the value stand for, along each of its dimensions: edges or categories, both public.
+    """
+
+    name: str
+    value: Any
+    std: Any
+    event: Event
+    budget: Budget
+    interval: tuple[Any, Any] | None = None
+    confidence: float | None = None
+    seeded: bool = False
+    data: str = ""
+    parts: tuple[Release, ...] = ()
+    notes: tuple[str, ...] = ()
+    axes: tuple[tuple[Any, ...], ...] = ()
+
+    @property
+    def epsilon(self) -> float:
+        """ε of the promise."""
+        return self.budget.epsilon
+
+    @property
+    def delta(self) -> float:
+        """δ of the promise."""
+        return self.budget.delta
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbour relation of the promise."""
+        return self.budget.neighbours
+
+    @property
+    def unit(self) -> str:
+        """The unit that is protected."""
+        return self.budget.unit
+
+    @property
+    def private(self) -> bool:
+        """Whether the promise holds: False for a seeded run."""
+        return not self.seeded
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.value, dtype=dtype)
+
+    def __repr__(self) -> str:
+        return f"<Release {self.name}: {_short(self.value)}, {self.budget}{', NOT PRIVATE' if self.seeded else ''}>"
+
+    def __str__(self) -> str:
+        return self.receipt()
+
+    def receipt(self) -> str:
+        """What left, what it cost, and what it promises, for people to read."""
+        lines = [f"{self.name}" + (f" = {_short(self.value)}" if self.value is not None else "")]
+        if self.interval is not None:
+            low, high = self.interval
+            lines.append(f"  {100 * (self.confidence or 0):g}% interval   {_short(low)} to {_short(high)}")
+        if self.std is not None:
+            lines.append(f"  privacy noise   {_short(self.std)} (standard deviation)")
+        lines.append(f"  promise         {self.budget}")
+        lines.append(f"  data            {self.data or 'unnamed'}")
+        lines += [f"  measured        {part.name}: noise {_short(part.std)}" for part in self.parts]
+        lines += [f"  ran             {event}{f' × {times}' if times > 1 else ''}" for event, times in flatten(self.event)]
+        lines += [f"  note            {note}" for note in self.notes]
+        if self.seeded:
+            lines.append(f"  {NOT_PRIVATE}")
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """A versioned document that `from_json` reads."""
+        return json.dumps(self._document(), allow_nan=False)
+
+    def _document(self) -> dict[str, Any]:
+        fields = {name: _plain(getattr(self, name)) for name in ("value", "std", "interval", "confidence")}
+        return {
+            "discreet": "release",
+            "version": VERSION,
+            "name": self.name,
+            **fields,
+            "event": self.event.to_dict(),
+            "budget": self.budget.to_dict(),
+            "seeded": self.seeded,
+            "data": self.data,
+            "parts": [part._document() for part in self.parts],
+            "notes": list(self.notes),
+            "axes": [list(axis) for axis in self.axes],
+        }
+
+    @classmethod
+    def from_json(cls, text: str) -> Release:
+        """The release that `to_json` wrote."""
+        try:
+            document = json.loads(text)
+        except json.JSONDecodeError:
+            raise VersionError("This is not a release: it is not JSON.") from None
+        return cls._read(document)
+
+    @classmethod
+    def _read(cls, document: Any) -> Release:
+        if not isinstance(document, dict) or document.get("discreet") != "release":
+            raise VersionError("This is not a release of discreet.")
+        if document.get("version") != VERSION:
+            raise VersionError(
+                f"This discreet reads releases of version {VERSION}. Got version {document.get('version')!r}."
+            )
+        interval = document["interval"]
+        return cls(
+            document["name"],
+            _rich(document["value"]),
+            _rich(document["std"]),
+            Event.from_dict(document["event"]),
+            Budget(**document["budget"]),
+            None if interval is None else (_rich(interval[0]), _rich(interval[1])),
+            document["confidence"],
+            document["seeded"],
+            document["data"],
+            tuple(cls._read(part) for part in document["parts"]),
+            tuple(document["notes"]),
+            tuple(tuple(axis) for axis in document["axes"]),
+        )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return [_plain(end) for end in value] if isinstance(value, tuple) else value
+
+
+def _rich(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, list) else value
+
+
+def _short(value: Any) -> str:
+    flat = np.asarray(value)
+    if flat.dtype.kind in "fiu" and flat.ndim == 0:
+        return f"{float(flat):.6g}"
+    if flat.size <= 6:
+        return np.array2string(flat, precision=4, separator=", ")
+    if flat.dtype.kind in "fiu" and flat.min() == flat.max():
+        return f"{float(flat.flat[0]):.6g} ({' × '.join(map(str, flat.shape))})"
+    return f"array of {' × '.join(map(str, flat.shape))}"

@@ -1,0 +1,154 @@
+"""Counts, histograms and contingency tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.query import Batch, BoundedSum, OneHot
+from discreet.release import Release
+from discreet.stats.asking import Options, Question, Range, ask, present
+from discreet.stats.intervals import reach
+
+
+def count(x: Any, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
+    """How many rows there are (rows with a missing number are not counted).
+
+    The interval is for the number of rows in these data: there is no sampling in it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> answer = count(np.ones(1000), epsilon=1.0)
+    >>> answer.interval[0] < answer.value < answer.interval[1]
+    True
+    """
+    question = ask("count", x, epsilon, delta, options, numeric=False)
+    # BOUND + SUMMARISE: each row adds one
+    query = BoundedSum(OneHot(present, 1), order=question.order, name="count")
+    # PRIVATISE
+    noisy = question.curator.measure(query, question.budget.whole())
+    # SOLVE
+    value, half = float(noisy.value[0]), reach(question.confidence, 0.0, (noisy.std,), noisy.event)
+    return question.answer("count", value, noisy.std, (max(0.0, value - half), max(0.0, value + half)))
+
+
+def histogram(
+    x: Any,
+    bins: Any = 10,
+    bounds: Range = None,
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    *,
+    categories: Any = None,
+    **options: Unpack[Options],
+) -> Release:
+    """How many rows fall into each cell; of several columns, the contingency table.
+
+    Parameters
+    ----------
+    x : a column, or a table for a contingency table.
+    bins : how many even cells between the bounds, or the edges; for a table, one of these per column.
+    bounds : (low, high); values outside go to the cells at the ends. Estimated privately if None.
+    categories : the public list of labels, or one list per column; labels not in it are not counted.
+
+    The answer's `axes` are the edges or categories; its interval holds for each cell by itself, for these data. Counts
+    are unbiased: small ones may come out below zero.
+
+    Examples
+    --------
+    >>> answer = histogram(["a", "b", "a"] * 500, categories=["a", "b", "c"], epsilon=2.0)
+    >>> answer.axes, answer.value.shape
+    ((('a', 'b', 'c'),), (3,))
+    """
+    question = ask("histogram", x, epsilon, delta, options, numeric=categories is None)
+    width = question.curator.width
+    if categories is not None:
+        labels = _lists(categories, width)
+        cells, shape, axes = _label_cells(labels), tuple(map(len, labels)), tuple(map(tuple, labels))
+        (share,), notes = question.budget.split(1), ()
+    else:
+        edges, share, notes = _edges(question, bins, bounds)
+        cells, shape, axes = _edge_cells(edges), tuple(len(e) - 1 for e in edges), tuple(tuple(e.tolist()) for e in edges)
+
+    # BOUND + SUMMARISE: each row adds one to its cell
+    query = BoundedSum(OneHot(lambda rows: _ravel(cells(rows), shape), int(np.prod(shape))), order=question.order)
+    # PRIVATISE
+    noisy = question.curator.measure(query, share)
+    # SOLVE
+    value = noisy.value.reshape(shape)
+    half = reach(question.confidence, 0.0, (noisy.std,), noisy.event)
+    interval = np.maximum(0.0, value - half), np.maximum(0.0, value + half)
+    return question.answer("histogram", value, noisy.std, interval, axes=axes, notes=notes)
+
+
+def _lists(categories: Any, width: int) -> list[list[Any]]:
+    nested = all(isinstance(part, (list, tuple, np.ndarray)) for part in categories)
+    lists = [list(part) for part in categories] if nested else [list(categories)]
+    if len(lists) != width:
+        raise ValueError(f"`categories` must be one list per column: the data have {width}. Got {len(lists)}.")
+    if any(len(part) == 0 or len(set(part)) != len(part) for part in lists):
+        raise ValueError("Each list of `categories` must hold one or more distinct labels.")
+    return lists
+
+
+def _edges(question: Question, bins: Any, bounds: Range) -> tuple[list[NDArray[Any]], Any, tuple[str, ...]]:
+    width = question.curator.width
+    per_column = bins if isinstance(bins, (list, tuple)) and width > 1 else [bins] * width
+    if len(per_column) != width:
+        raise ValueError(f"`bins` must be one entry per column: the data have {width}. Got {len(per_column)}.")
+    if all(np.ndim(part) == 1 for part in per_column):
+        (share,) = question.budget.split(1)
+        return [_checked(np.asarray(part, np.float64)) for part in per_column], share, ()
+    numbers = [_number(part) for part in per_column]
+    found, (share,), notes = question.deal(bounds, 1)
+    edges = [np.linspace(low, high, k + 1) for low, high, k in zip(found.lower, found.upper, numbers, strict=True)]
+    return edges, share, notes
+
+
+def _number(bins: Any) -> int:
+    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
+        raise ValueError(f"`bins` must be a whole number >= 1, or rising edges. Got {bins!r}.")
+    return int(bins)
+
+
+def _checked(edges: NDArray[Any]) -> NDArray[Any]:
+    if len(edges) < 2 or not np.isfinite(edges).all() or not (np.diff(edges) > 0).all():
+        raise ValueError("The edges in `bins` must be two or more finite, rising numbers.")
+    return edges
+
+
+def _edge_cells(edges: Sequence[NDArray[Any]]) -> Any:
+    def cells(rows: Batch) -> NDArray[np.int64]:
+        columns = []
+        for values, inner in zip(rows.X.T, edges, strict=True):
+            code = np.searchsorted(inner[1:-1], values, side="right")
+            columns.append(np.where(np.isfinite(values), code, -1))
+        return np.column_stack(columns)
+
+    return cells
+
+
+def _label_cells(labels: Sequence[list[Any]]) -> Any:
+    def cells(rows: Batch) -> NDArray[np.int64]:
+        columns = []
+        for values, known in zip(rows.X.T, labels, strict=True):
+            code = np.full(len(values), -1)
+            for i, label in enumerate(known):
+                code[values == label] = i
+            columns.append(code)
+        return np.column_stack(columns)
+
+    return cells
+
+
+def _ravel(codes: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    flat = np.zeros(len(codes), dtype=np.int64)
+    for code, size in zip(codes.T, shape, strict=True):
+        flat = flat * size + code
+    return np.where((codes < 0).any(axis=1), -1, flat)
+
+

@@ -1,0 +1,45 @@
+"""Intervals that account for the privacy noise and for the sampling."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.events import Event, Laplace, flatten
+
+Floats = NDArray[np.float64]
+
+DRAWS = 20_001
+
+
+def reach(confidence: float, normal: Any, noise: tuple[Any, ...], event: Event) -> Any:
+    """How far from 0 the sum of a normal error and noises reaches, with the given confidence.
+
+    `normal` is the standard deviation of the sampling error, `noise` those of independent noises of the event's law. All
+    Gaussian: a multiple of the total deviation. With Laplace noise: by simulation, with public random numbers, since what
+    is computed here is a property of known laws and not of the data.
+    """
+    variance = np.square(normal) + sum(np.square(part) for part in noise)
+    if not any(isinstance(leaf, Laplace) for leaf, _ in flatten(event)):
+        return _normal_quantile(confidence) * np.sqrt(variance)
+    gauss, laplace = _draws(len(noise))
+    shape = np.broadcast(normal, *noise).shape
+    flat = [np.broadcast_to(part, shape).reshape(-1, 1) for part in (normal, *noise)]
+    errors = np.abs(flat[0] * gauss + sum(part * law for part, law in zip(flat[1:], laplace, strict=True)))
+    found = np.quantile(errors, confidence, axis=1).reshape(shape)
+    return found if found.ndim else float(found)
+
+
+@lru_cache(maxsize=8)
+def _draws(noises: int) -> tuple[Floats, Floats]:
+    rng = np.random.default_rng(20_140_101)
+    return rng.standard_normal(DRAWS), rng.laplace(scale=np.sqrt(0.5), size=(noises, DRAWS))
+
+
+def _normal_quantile(confidence: float) -> float:
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(0.5 + confidence / 2)

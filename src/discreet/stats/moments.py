@@ -1,0 +1,231 @@
+"""Sums, means, variances and covariances, from clipped power sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.query import Batch, BoundedSum
+from discreet.release import Release
+from discreet.stats.asking import Options, Question, Range, ask
+from discreet.stats.intervals import reach
+
+Floats = NDArray[np.float64]
+
+
+def sum(
+    x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
+) -> Release:
+    """The sum of a column, clipped to its bounds; of a table, of each column.
+
+    The interval is for the sum over these data: there is no sampling in it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> answer = sum(np.full(1000, 2.0), bounds=(0, 4), epsilon=1.0)
+    >>> bool(abs(answer.value - 2000) < 200)
+    True
+    """
+    question = ask("sum", x, epsilon, delta, options)
+    found, (share,), notes = question.deal(bounds, 1)
+    known = question.n is not None
+    centre = found.centre if known else np.zeros(len(found.lower))
+    largest = found.half if known else np.maximum(np.abs(found.lower), np.abs(found.upper))
+
+    # BOUND: clipped to the bounds, each column in units of the largest value it can add
+    def z(rows: Batch) -> Floats:
+        return (found.scale(rows.X) * found.half + (found.centre - centre)) / largest
+
+    # SUMMARISE
+    width = len(largest)
+    query = BoundedSum(z, norm=width if question.order == 1 else np.sqrt(width), order=question.order, name="sum")
+    # PRIVATISE
+    noisy = question.curator.measure(query, share)
+    # SOLVE
+    value, std = noisy.value * largest + (question.n or 0) * centre, noisy.std * largest
+    half = reach(question.confidence, 0.0, (std,), noisy.event)
+    value, std, half = (_single(part) for part in (value, std, half))
+    return question.answer("sum", value, std, (value - half, value + half), notes=notes)
+
+
+@dataclass(frozen=True)
+class _Powers:
+    """Noisy count, sum and sum of squares of a column in [-1, 1], and the noise of each."""
+
+    n: float
+    sums: Floats
+    std: Floats
+    noisy: Release
+
+    @property
+    def mean(self) -> float:
+        return float(np.clip(self.sums[0] / self.rows, -1, 1))
+
+    @property
+    def square(self) -> float:
+        return float(np.clip(self.sums[1] / self.rows, 0, 1))
+
+    @property
+    def variance(self) -> float:
+        return float(np.clip(self.square - self.mean**2, 0, 1))
+
+    @property
+    def rows(self) -> float:
+        return max(self.n, 1.0)
+
+    @property
+    def fewest(self) -> float:
+        """A number of rows that there are most probably."""
+        return max(self.n - 2 * float(self.std[0]), 1.0)
+
+    @property
+    def most_variance(self) -> float:
+        """A variance that it is most probably below."""
+        slack = 2 * float(np.hypot(self.std[2], 2 * self.mean * self.std[1])) / self.fewest
+        return min(self.variance + slack, 1.0)
+
+
+def _powers(question: Question, x: Any, bounds: Range, weights: tuple[float, float, float]) -> Any:
+    """(1, z, z²) of one column, in one release; the weights deal the noise among them."""
+    if question.curator.width != 1:
+        raise ValueError("This statistic is of one column. Hint: `covariance` takes a table.")
+    found, (share,), notes = question.deal(bounds, 1)
+    known = question.n is not None
+    dealt = np.array(weights[1:] if known else weights)
+
+    # BOUND: z in [-1, 1]
+    def powers(rows: Batch) -> Floats:
+        z = found.scale(rows.X)
+        return np.hstack([z, z * z] if known else [np.ones_like(z) + 0 * z, z, z * z]) * dealt
+
+    # SUMMARISE
+    norm = float(np.linalg.norm(dealt, question.order))
+    query = BoundedSum(powers, norm=norm, order=question.order, name="powers")
+    # PRIVATISE
+    noisy = question.curator.measure(query, share)
+    # SOLVE
+    value, std = noisy.value / dealt, noisy.std / dealt
+    if known:
+        return found, _Powers(float(question.n), value, np.array([0.0, *std]), noisy), notes
+    return found, _Powers(float(value[0]), value[1:], std, noisy), notes
+
+
+def mean(
+    x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
+) -> Release:
+    """The mean of a column.
+
+    The interval is for the mean of the population the rows were drawn from: it accounts for the privacy noise and for
+    the sampling, whose variance is measured with a small part of the same release.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).uniform(0, 100, 10_000)
+    >>> answer = mean(x, bounds=(0, 100), epsilon=1.0)
+    >>> bool(abs(answer.value - 50) < 3)
+    True
+    """
+    question = ask("mean", x, epsilon, delta, options)
+    found, power, notes = _powers(question, x, bounds, (0.35, 1.0, 0.15))
+    # the error of S/N to first order: (noise of S - mean × noise of N) / N
+    noises = (power.std[1] / power.fewest, power.mean * power.std[0] / power.fewest)
+    half = reach(question.confidence, np.sqrt(power.most_variance / power.fewest), noises, power.noisy.event)
+    scale, centre = float(found.half[0]), float(found.centre[0])
+    low, high = np.clip([power.mean - half, power.mean + half], -1, 1) * scale + centre
+    std = float(np.hypot(*noises)) * scale
+    return question.answer("mean", centre + scale * power.mean, std, (float(low), float(high)), notes=notes)
+
+
+def variance(
+    x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
+) -> Release:
+    """The variance of a column (divided by n).
+
+    The interval is for the variance of the population; the sampling error is bounded by the range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).uniform(0, 12, 20_000)
+    >>> bool(abs(variance(x, bounds=(0, 12), epsilon=1.0).value - 12) < 1)
+    True
+    """
+    question = ask("variance", x, epsilon, delta, options)
+    found, power, notes = _powers(question, x, bounds, (0.35, 0.7, 1.0))
+    m, q, v = power.mean, power.square, power.most_variance
+    noises = (
+        power.std[2] / power.fewest,
+        2 * m * power.std[1] / power.fewest,
+        (2 * m * m - q) * power.std[0] / power.fewest,
+    )
+    # w = (z - m)² lies in [0, W] and has mean v: its variance is at most v (W - v)
+    widest = (1 + abs(m)) ** 2
+    sampling = np.sqrt(v * max(widest - v, 0.0) / power.fewest)
+    half = reach(question.confidence, sampling, noises, power.noisy.event)
+    scale = float(found.half[0]) ** 2
+    low, high = np.clip([power.variance - half, power.variance + half], 0, 1) * scale
+    std = float(np.linalg.norm(noises)) * scale
+    return question.answer("variance", power.variance * scale, std, (float(low), float(high)), notes=notes)
+
+
+def covariance(
+    X: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
+) -> Release:
+    """The covariance matrix of a table (divided by n), made positive semi-definite.
+
+    The interval is for each covariance of the population by itself; the sampling error is bounded by the range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 2))
+    >>> covariance(X, bounds=(-1, 1), epsilon=1.0, delta=1e-6).value.shape
+    (2, 2)
+    """
+    question = ask("covariance", X, epsilon, delta, options)
+    found, (share,), notes = question.deal(bounds, 1)
+    d = len(found.lower) + 1
+
+    # BOUND: (1, z), z in [-1, 1]
+    def z(rows: Batch) -> Floats:
+        return np.column_stack([np.ones(len(rows)), found.scale(rows.X)])
+
+    # SUMMARISE: their second moments
+    query = BoundedSum(z, z, norm=d if question.order == 2 else d**2, order=question.order, name="second moments")
+    # PRIVATISE
+    noisy = question.curator.measure(query, share)
+    # SOLVE
+    std = np.broadcast_to(noisy.std, (d, d))
+    n = max(float(question.n if question.n is not None else noisy.value[0, 0]), 1.0)
+    fewest = n if question.n is not None else max(n - 2 * float(std[0, 0]), 1.0)
+    m = np.clip(noisy.value[0, 1:] / n, -1, 1)
+    moments = np.clip(noisy.value[1:, 1:] / n, -1, 1)
+    value = _nearest_psd(moments - np.outer(m, m))
+    counted = 0.0 if question.n is not None else std[0, 0]
+    noises = (
+        std[1:, 1:] / fewest,
+        np.abs(m)[:, None] * std[0, 1:] / fewest,
+        np.abs(m)[None, :] * std[0, 1:] / fewest,
+        np.abs(2 * np.outer(m, m) - moments) * counted / fewest,
+    )
+    widest, spread = (1 + np.abs(m)) ** 2, np.minimum(np.diag(value) + 2 * std[1, 1] / fewest, 1.0)
+    sampling = np.sqrt(np.minimum(np.outer(spread, widest), np.outer(widest, spread)) / fewest)
+    half = reach(question.confidence, sampling, noises, noisy.event)
+    scale = np.outer(found.half, found.half)
+    interval = (np.maximum(value - half, -1) * scale, np.minimum(value + half, 1) * scale)
+    total = np.sqrt(np.add.reduce([np.square(part) for part in noises])) * scale
+    return question.answer("covariance", value * scale, total, interval, notes=notes)
+
+
+def _nearest_psd(matrix: Floats) -> Floats:
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return np.asarray((vectors * np.maximum(values, 0)) @ vectors.T)
+
+
+def _single(values: Any) -> Any:
+    return float(values[0]) if np.size(values) == 1 else values

@@ -1,0 +1,125 @@
+"""Quantiles by the exponential mechanism over public cells."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.budget import choice
+from discreet.events import Choice, Event
+from discreet.lipschitz import rank_score
+from discreet.query import Batch, BoundedSum, OneHot
+from discreet.release import Release
+from discreet.stats.asking import Options, Question, Range, ask, present
+from discreet.stats.intervals import reach
+
+CELLS = 1 << 14  # how finely the range is cut
+FINEST = 10**6  # ranks are fractions with at most this denominator
+
+
+def quantile(
+    x: Any,
+    q: Any = 0.5,
+    bounds: Range = None,
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    *,
+    cells: int = CELLS,
+    **options: Unpack[Options],
+) -> Release:
+    """The value below which a share `q` of a column lies; for a list of `q`, one value each.
+
+    The range is cut into `cells` even cells; a cell is chosen by how near it is, in rows, to holding the quantile. Ranks
+    are robust: what the bounds cut off does not matter, and the error is in ranks, not in the units of the data. The
+    interval is for the quantile of the population: it accounts for the choice and for the sampling. The promise kept is
+    the pure one; δ is not used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).uniform(0, 100, 10_000)
+    >>> bool(abs(quantile(x, 0.9, bounds=(0, 100), epsilon=1.0).value - 90) < 5)
+    True
+    """
+    ranks = [_rank(part) for part in np.atleast_1d(q).tolist()]
+    if not isinstance(cells, int) or cells < 2:
+        raise ValueError(f"The `cells` of quantile must be a whole number >= 2. Got {cells!r}.")
+    question = ask("quantile", x, epsilon, 0.0, options)
+    if question.curator.width != 1:
+        raise ValueError("quantile is of one column.")
+    # a count; then for each rank the quantile itself and the two ends of its interval
+    parts = [choice(weight) for _ in ranks for weight in (2.5, 1.0, 1.0)]
+    found, (for_count, *shares), notes = question.deal(bounds, 0.5 * len(ranks), *parts)
+    low, step = float(found.lower[0]), float(found.upper[0] - found.lower[0]) / cells
+
+    # BOUND + SUMMARISE: each row adds one to its cell
+    def cell(rows: Batch) -> NDArray[np.int64]:
+        code = np.floor((rows.X[:, 0] - low) / step)
+        return np.where(np.isfinite(code), np.clip(code, 0, cells - 1), -1).astype(np.int64)
+
+    table = BoundedSum(OneHot(cell, cells), order=1, name="cells")
+    rows = BoundedSum(OneHot(present, 1), order=1, name="count")
+
+    # PRIVATISE: the ranks of the ends depend on the noisy count; what each choice costs does not
+    n = _fewest(question, question.curator.measure(rows, for_count))
+    chosen = []
+    for rank, here, left, right in zip(ranks, shares[::3], shares[1::3], shares[2::3], strict=True):
+        margin = _margin(rank, n, cells, question.curator.buys(left), question.confidence)
+        for share, at in ((here, rank), (left, rank - margin), (right, rank + margin)):
+            at = min(max(at, Fraction(0)), Fraction(1)).limit_denominator(FINEST)
+            chosen.append(int(question.curator.choose(table, share, rank_score(at)).value))
+
+    # SOLVE: the middle of the cell; the outer edges of the two others
+    at, first, last = (np.array(chosen[i::3]) for i in range(3))
+    value = low + step * (at + 0.5)
+    interval = low + step * np.minimum(first, at), low + step * (np.maximum(last, at) + 1)
+    if np.ndim(q) == 0:
+        return question.answer("quantile", float(value[0]), None, tuple(float(end[0]) for end in interval), notes=notes)
+    return question.answer("quantile", value, None, interval, notes=notes)
+
+
+def median(
+    x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
+) -> Release:
+    """The middle value of a column: the quantile of rank 1/2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(170, 10, 10_000)
+    >>> bool(abs(median(x, bounds=(100, 250), epsilon=1.0).value - 170) < 5)
+    True
+    """
+    return replace(quantile(x, 0.5, bounds, epsilon, delta, **options), name="median")
+
+
+def _rank(q: float) -> Fraction:
+    if not 0 <= q <= 1:
+        raise ValueError(f"The `q` of quantile must be within [0, 1]. Got {q!r}.")
+    return Fraction(q).limit_denominator(FINEST)
+
+
+def _fewest(question: Question, noisy: Release) -> float:
+    """A number of rows that there are most probably (99%)."""
+    if question.n is not None:
+        return max(float(question.n), 1.0)
+    return max(float(noisy.value[0]) - reach(0.98, 0.0, (noisy.std,), noisy.event), 1.0)
+
+
+def _margin(rank: Fraction, n: float, cells: int, event: Event, confidence: float) -> Fraction:
+    """How far from its rank an end of the interval is asked for.
+
+    Half of the allowed error is the sampling's, the rest the choice's: the exponential mechanism misses by more than
+    (2 Δ / ε) (ln cells + t) rows with probability at most e^-t (McSherry & Talwar 2007).
+    """
+    assert isinstance(event, Choice)
+    q, wrong = float(rank), 1 - confidence
+    missed = 2 * max(q, 1 - q) / event.epsilon * (math.log(cells) + math.log(4 / wrong))
+    sampled = NormalDist().inv_cdf(1 - wrong / 4) * math.sqrt(n * q * (1 - q))
+    return Fraction((missed + sampled) / n).limit_denominator(FINEST)

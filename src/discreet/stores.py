@@ -1,0 +1,159 @@
+"""Where a ledger keeps its entries: in memory, or in SQLite."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from discreet.errors import LedgerError, VersionError
+from discreet.events import Event
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One charge."""
+
+    name: str
+    event: Event
+    time: str
+
+
+Admit = Callable[[Entry, tuple[Entry, ...]], None]  # raises if the entry may not follow the others
+
+
+class Store(Protocol):
+    """An append-only list of entries."""
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries, in order."""
+
+    def commit(self, entry: Entry, admit: Admit) -> Entry:
+        """Append the entry if `admit` lets it pass, with nobody in between."""
+
+
+class MemoryStore:
+    """Entries in a list, behind a lock."""
+
+    def __init__(self) -> None:
+        self._entries: tuple[Entry, ...] = ()
+        self._lock = threading.Lock()
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries, in order."""
+        return self._entries
+
+    def commit(self, entry: Entry, admit: Admit) -> Entry:
+        """Append the entry if `admit` lets it pass."""
+        with self._lock:
+            admit(entry, self._entries)
+            self._entries = (*self._entries, entry)
+        return entry
+
+
+_SCHEMA = (
+    "create table if not exists settings (document text not null)",
+    "create table if not exists entries (number integer primary key, name text not null, event text not null, time text not null)",
+    # append-only: what was spent stays spent
+    "create trigger if not exists keep before delete on entries begin select raise(abort, 'append-only'); end",
+    "create trigger if not exists fix before update on entries begin select raise(abort, 'append-only'); end",
+)
+
+
+class SqliteStore:
+    """Entries in an SQLite file: write-ahead log, synchronous FULL, one writer at a time.
+
+    A connection lives for one operation, so threads and forked processes never share one.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = str(Path(path).resolve())
+        self._known: tuple[Entry, ...] = ()
+
+    def settings(self) -> dict[str, Any] | None:
+        """What the ledger was opened with, or None if there is none yet."""
+        if not os.path.exists(self.path) or os.path.getsize(self.path) == 0:
+            return None
+        with self._connection() as connection:
+            return self._read_settings(connection)
+
+    def create(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Store the settings, unless another process was faster; the stored ones are returned."""
+        if not os.path.isdir(os.path.dirname(self.path)):
+            raise LedgerError(f"There is no folder {os.path.dirname(self.path)!r} for the ledger.")
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        with self._connection() as connection, _transaction(connection):
+            for statement in _SCHEMA:
+                connection.execute(statement)
+            stored = self._read_settings(connection)
+            if stored is None:
+                document = json.dumps({"discreet": "ledger", "version": VERSION, **settings})
+                connection.execute("insert into settings values (?)", (document,))
+        return stored or settings
+
+    def _read_settings(self, connection: sqlite3.Connection) -> dict[str, Any] | None:
+        tables = connection.execute("select count(*) from sqlite_master where name = 'settings'").fetchone()[0]
+        row = connection.execute("select document from settings").fetchone() if tables else None
+        if row is None:
+            return None
+        document: dict[str, Any] = json.loads(row[0])
+        if document.get("version") != VERSION:
+            raise VersionError(f"This discreet reads ledgers of version {VERSION}. Got {document.get('version')!r}.")
+        return document
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries, in order."""
+        with self._connection() as connection:
+            return self._read(connection)
+
+    def commit(self, entry: Entry, admit: Admit) -> Entry:
+        """Append the entry if `admit` lets it pass; when this returns it is on disk."""
+        with self._connection() as connection, _transaction(connection):
+            admit(entry, self._read(connection))
+            connection.execute(
+                "insert into entries (name, event, time) values (?, ?, ?)",
+                (entry.name, json.dumps(entry.event.to_dict()), entry.time),
+            )
+        return entry
+
+    def _read(self, connection: sqlite3.Connection) -> tuple[Entry, ...]:
+        known = self._known
+        fresh = connection.execute(
+            "select name, event, time from entries where number > ? order by number", (len(known),)
+        ).fetchall()
+        known += tuple(Entry(name, Event.from_dict(json.loads(event)), time) for name, event, time in fresh)
+        self._known = known
+        return known
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        try:
+            connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+            try:
+                connection.execute("pragma journal_mode = wal")
+                connection.execute("pragma synchronous = full")
+                yield connection
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise LedgerError(f"The ledger at {self.path!r} cannot be used: {error}.") from error
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("begin immediate")  # readers go on; a second writer waits here, before it reads
+    try:
+        yield
+        connection.execute("commit")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("rollback")
+        raise

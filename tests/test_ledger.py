@@ -1,0 +1,255 @@
+"""The ledger: a valid filter, one object, atomic, durable."""
+
+import copy
+import math
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from sklearn.base import clone
+
+from discreet import Budget, BudgetExceeded, Ledger, LedgerError, VersionError
+from discreet.accounting import curves, mu, noise_multiplier
+from discreet.events import Approximate, Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
+
+
+@pytest.mark.catalogue("CO6")
+def test_refuses_an_overspend_and_changes_nothing():
+    ledger = Ledger(Budget(1.0))
+    ledger.charge("a", Laplace(2.0))
+    with pytest.raises(BudgetExceeded, match=r"'b' would cost ε = 0.6.*ε = 0.5 is left of 1. Nothing was charged"):
+        ledger.charge("b", Pure(0.6))
+    assert [entry.name for entry in ledger.entries] == ["a"]
+    ledger.charge("c", Choice(0.5))
+    assert ledger.spent == 1.0 and ledger.remaining == 0.0
+
+
+def test_currencies_by_default_and_by_name():
+    assert Ledger(Budget(1.0)).currency.name == "pure"
+    assert Ledger(Budget(1.0, 1e-6)).currency.name == "gdp"
+    assert Ledger(Budget(1.0, 1e-6), "renyi").currency.order >= 2
+    with pytest.raises(ValueError, match="needs delta > 0"):
+        Ledger(Budget(1.0), "gdp")
+    with pytest.raises(ValueError, match="currency"):
+        Ledger(Budget(1.0), "euro")
+    with pytest.raises(TypeError, match="Budget"):
+        Ledger(1.0)
+
+
+def test_gdp_adds_squares_and_admits_up_to_the_cap():
+    ledger = Ledger(Budget(1.0, 1e-6))
+    cap = mu(1.0, 1e-6)
+    for _ in range(4):
+        ledger.charge("quarter", Gaussian(2 / cap * (1 + 1e-9)))
+    assert ledger.mu == pytest.approx(cap, rel=1e-8) and ledger.rho == pytest.approx(cap**2 / 2, rel=1e-8)
+    assert ledger.spent == pytest.approx(1.0, rel=1e-6)
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("more", Gaussian(1e4))
+
+
+def test_one_exactly_calibrated_fit_is_admitted():
+    ledger = Ledger(Budget(1.0, 1e-6))
+    ledger.charge("fit", Gaussian(noise_multiplier(1.0, 1e-6)))
+    assert 0.999 < ledger.spent <= 1.0
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("again", Gaussian(1e3))
+
+
+def test_a_first_charge_that_fits_by_exact_accounting_closes_the_ledger():
+    plan = Composed((Repeated(Sampled(0.01, Gaussian(1.0)), 200), Laplace(20.0)))
+    ledger = Ledger(Budget(2.0, 1e-5))
+    assert curves.mu(plan) > mu(2.0, 1e-5), "in μ alone it would not fit"
+    ledger.charge("sgd", plan)
+    assert ledger.remaining == 0.0 and 0 < ledger.spent <= 2.0
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("tiny", Gaussian(1e4))
+    second = Ledger(Budget(2.0, 1e-5))
+    second.charge("first", Gaussian(1e4))
+    with pytest.raises(BudgetExceeded, match="currency='renyi'"):
+        second.charge("sgd", plan)
+
+
+def test_pure_events_in_gdp_count_tightly():
+    event = Laplace(1.0)
+    from statistics import NormalDist
+
+    assert curves.mu(event) == pytest.approx(2 * NormalDist().inv_cdf(math.e / (1 + math.e)), rel=1e-9)
+
+
+def test_delta_of_its_own_needs_a_reserve():
+    event = Approximate(0.1, 1e-8)
+    ledger = Ledger(Budget(1.0, 1e-6))
+    ledger.charge("x", Gaussian(100.0))
+    with pytest.raises(BudgetExceeded, match="reserve"):
+        ledger.charge("keys", event)
+    reserved = Ledger(Budget(1.0, 1e-6), reserve=5e-8)
+    for _ in range(4):
+        reserved.charge("keys", event)
+    with pytest.raises(BudgetExceeded):
+        for _ in range(2):
+            reserved.charge("keys", event)
+    with pytest.raises(ValueError, match="reserve"):
+        Ledger(Budget(1.0, 1e-6), reserve=1e-5)
+
+
+def test_pure_currency_refuses_gaussians_with_a_hint():
+    ledger = Ledger(Budget(1.0))
+    with pytest.raises(BudgetExceeded, match="delta > 0"):
+        ledger.charge("g", Gaussian(100.0))
+
+
+def test_renyi_at_one_order_amplifies_sampling():
+    ledger = Ledger(Budget(2.0, 1e-5), "renyi")
+    step = Repeated(Sampled(0.01, Gaussian(1.0)), 100)
+    charged = 0
+    with pytest.raises(BudgetExceeded):
+        for charged in range(100):
+            ledger.charge("epoch", step)
+    assert charged >= 5 and ledger.spent <= 2.0
+
+
+def test_the_curve_reports_every_delta():
+    ledger = Ledger(Budget(1.0, 1e-6))
+    ledger.charge("x", Gaussian(10.0))
+    low, high = ledger.curve([1e-3, 1e-9])
+    assert low < high
+    assert Ledger(Budget(1.0)).curve([0.0]) == [0.0]
+
+
+def test_explain_speaks_of_odds_and_entries():
+    ledger = Ledger(Budget(1.0), data="claims")
+    assert "Nothing has been released" in ledger.explain()
+    ledger.charge("count", Laplace(2.0))
+    text = ledger.explain()
+    assert "claims" in text and "count" in text and "odds" in text and "0.5" in text
+
+
+def test_one_ledger_is_one_object():
+    ledger = Ledger(Budget(1.0))
+    assert copy.copy(ledger) is ledger and copy.deepcopy(ledger) is ledger and clone(ledger, safe=False) is ledger
+    with pytest.raises(pickle.PicklingError, match="durable"):
+        pickle.dumps(ledger)
+
+
+def test_threads_never_overspend():
+    ledger, done = Ledger(Budget(1.0)), []
+
+    def spend():
+        for _ in range(50):
+            try:
+                ledger.charge("x", Pure(0.01))
+                done.append(1)
+            except BudgetExceeded:
+                return
+
+    threads = [threading.Thread(target=spend) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 99 <= len(done) <= 100 and len(ledger.entries) == len(done)
+
+
+def test_durable_ledgers_open_again(tmp_path):
+    path = tmp_path / "ledger.db"
+    ledger = Ledger.open(path, Budget(1.0, 1e-6), data="claims")
+    ledger.charge("x", Gaussian(50.0))
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    again = Ledger.open(path)
+    assert again.entries == ledger.entries and again.budget == Budget(1.0, 1e-6) and again.data == "claims"
+    assert pickle.loads(pickle.dumps(again)).entries == ledger.entries
+    with pytest.raises(LedgerError, match="opened with"):
+        Ledger.open(path, Budget(2.0, 1e-6))
+    with pytest.raises(LedgerError, match="opened with"):
+        Ledger.open(path, Budget(1.0, 1e-6, "replace-one"))
+    with pytest.raises(LedgerError, match="currency"):
+        Ledger.open(path, Budget(1.0, 1e-6), "renyi")
+
+
+def test_durable_ledgers_that_cannot_be(tmp_path):
+    with pytest.raises(LedgerError, match="no ledger"):
+        Ledger.open(tmp_path / "none.db")
+    with pytest.raises(LedgerError, match="no folder"):
+        Ledger.open(tmp_path / "no" / "folder.db", Budget(1.0))
+    (tmp_path / "text.db").write_text("this is not a database, but quite a long text " * 30)
+    with pytest.raises(LedgerError, match="cannot be used"):
+        Ledger.open(tmp_path / "text.db", Budget(1.0))
+    path = tmp_path / "new.db"
+    Ledger.open(path, Budget(1.0))
+    with sqlite3.connect(path) as connection:
+        connection.execute("update settings set document = '{\"version\": 9}'")
+    with pytest.raises(VersionError, match="version"):
+        Ledger.open(path)
+
+
+def test_durable_entries_cannot_be_deleted(tmp_path):
+    path = tmp_path / "ledger.db"
+    Ledger.open(path, Budget(1.0)).charge("x", Pure(0.5))
+    with sqlite3.connect(path) as connection, pytest.raises(sqlite3.DatabaseError, match="append-only"):
+        connection.execute("delete from entries")
+
+
+def _race(path, results):
+    ledger, done = Ledger.open(path), 0
+    while True:
+        try:
+            ledger.charge("x", Pure(0.01))
+            done += 1
+        except BudgetExceeded:
+            results.put(done)
+            return
+
+
+@pytest.mark.slow
+def test_eight_processes_never_overspend(tmp_path):
+    path = tmp_path / "ledger.db"
+    ledger = Ledger.open(path, Budget(1.0))
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    racers = [context.Process(target=_race, args=(str(path), results)) for _ in range(8)]
+    for racer in racers:
+        racer.start()
+    done = [results.get(timeout=120) for _ in racers]
+    for racer in racers:
+        racer.join()
+    assert sum(done) == len(ledger.entries)
+    assert 99 <= sum(done) <= 100 and ledger.spent <= 1.0
+
+
+SPENDER = """
+import sys
+from discreet import Ledger
+from discreet.events import Pure
+ledger = Ledger.open(sys.argv[1])
+print("ready", flush=True)
+while True:
+    ledger.charge("x", Pure(1e-6))
+    print("charged", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_twenty_kills_lose_no_charge(tmp_path):
+    """Each charge that was reported is on the books after `kill -9` at a random moment."""
+    path, coin = tmp_path / "ledger.db", random.Random(0)
+    ledger, known = Ledger.open(path, Budget(1.0)), 0
+    for _ in range(20):
+        process = subprocess.Popen([sys.executable, "-c", SPENDER, str(path)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        time.sleep(coin.uniform(0.01, 0.15))
+        process.send_signal(signal.SIGKILL)
+        reported = process.stdout.read().count("charged\n")
+        process.wait()
+        entries = len(Ledger.open(path).entries)
+        assert known + reported <= entries <= known + reported + 1
+        known = entries
+    assert known > 20
+    ledger.charge("still works", Pure(1e-6))
