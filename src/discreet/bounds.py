@@ -145,7 +145,7 @@ class Bounds:
 def _scale(values: Floats, centre: Any, half: Any) -> Floats:
     # elementwise throughout, so that a row's image depends on that row alone, bit for bit
     with np.errstate(all="ignore"):
-        z = np.subtract(values, centre, dtype=np.float64)
+        z: Floats = np.subtract(values, centre, dtype=np.float64)
         z /= half
         np.maximum(z, -1.0, out=z)
         np.minimum(z, 1.0, out=z)

@@ -61,8 +61,8 @@ def private_statistics() -> dict[str, Callable[..., Release]]:
 
 def _with_bounds(statistic: Callable[..., Release]) -> Callable[..., Release]:
     def call(x: Any, **options: Any) -> Release:
-        if "bounds" in inspect.signature(statistic).parameters:
-            options = {"bounds": (-1.0, 1.0), **options}
+        public = {"bounds": (-1.0, 1.0), "cells": 64}
+        options = {key: public[key] for key in public if key in inspect.signature(statistic).parameters} | options
         return statistic(x, **options)
 
     call.__name__ = statistic.__name__

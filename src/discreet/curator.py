@@ -70,7 +70,7 @@ class Curator:
         sensitivity = query.sensitivity(widths, share.budget.neighbours)
         exponent = query.exponent(widths)
 
-        total = self._rows.sum(query)
+        total = self._rows.sum(query).astype(object)  # Python integers: nothing below can overflow
         if then is not None:
             total, sensitivity = then.apply(total, query, widths, share.budget.neighbours)
         symmetric = query.symmetric and then is None
@@ -165,7 +165,7 @@ def deal(plan: Plan) -> tuple[Event, ...]:
         Choice(2 * math.sqrt(weight)) if part.kind == "choice" else Gaussian(1 / math.sqrt(weight))
         for part, weight in pairs
     )
-    return accounting.scaled(templates, epsilon, delta)
+    return accounting.scaled(templates, epsilon * (1 - 1e-9), delta)  # room for the accountant to round upward
 
 
 def _noise(event: Event) -> float:

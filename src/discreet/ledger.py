@@ -26,10 +26,11 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from discreet import accounting
-from discreet.accounting import curves
+from discreet.accounting import curves, gauss
+from discreet.accounting.bounds import from_renyi
 from discreet.budget import Budget
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.events import Composed, Event
+from discreet.events import Choice, Composed, Event, Gaussian, Sampled, flatten
 from discreet.stores import Entry, MemoryStore, SqliteStore, Store
 
 CurrencyName = Literal["pure", "gdp", "renyi"]
@@ -84,9 +85,9 @@ class Currency:
         if self.name == "pure":
             return amount
         if self.name == "gdp":
-            return accounting.epsilon_of(math.sqrt(amount), self._delta)
+            return gauss.epsilon_of(math.sqrt(amount), self._delta)
         assert self.order is not None
-        return accounting.from_renyi(amount, self.order, self._delta)
+        return from_renyi(self.order, amount, self._delta)
 
 
 @lru_cache(maxsize=256)
@@ -211,7 +212,7 @@ class Ledger:
         currency = self.currency
         spent, slack = self._amounts(before)
         cost, more = _cost(currency, entry.event)
-        if _sum((spent, cost)) <= currency.cap and _sum((slack, more)) <= currency.slack_cap:
+        if _fits(spent + cost, currency.cap) and _fits(slack + more, currency.slack_cap):
             return
         if not before and accounting.epsilon(entry.event, self.budget.delta) <= self.budget.epsilon:
             return  # the first charge of all: its choice saw nothing, so exact accounting of it alone is enough
@@ -245,7 +246,7 @@ class Ledger:
 
     def _amounts(self, entries: tuple[Entry, ...]) -> tuple[float, float]:
         costs = [_cost(self.currency, entry.event) for entry in entries]
-        return _sum([cost for cost, _ in costs]), _sum([slack for _, slack in costs])
+        return math.fsum(cost for cost, _ in costs), math.fsum(slack for _, slack in costs)
 
     @property
     def spent(self) -> float:
@@ -278,7 +279,7 @@ class Ledger:
     @property
     def rho(self) -> float:
         """Everything charged, as zero-concentrated differential privacy; for Gaussian noise μ²/2."""
-        return curves.rho(self._event)
+        return math.fsum(times * _rho(leaf) for leaf, times in flatten(self._event))
 
     @property
     def _event(self) -> Event:
@@ -296,9 +297,9 @@ class Ledger:
             if room <= 0:
                 return math.inf if amount else 0.0
             if self.currency.name == "gdp":
-                return accounting.epsilon_of(math.sqrt(amount), room) if amount else 0.0
+                return gauss.epsilon_of(math.sqrt(amount), room) if amount else 0.0
             assert self.currency.order is not None
-            return accounting.from_renyi(amount, self.currency.order, room)
+            return from_renyi(self.currency.order, amount, room)
 
         return np.array([at(float(delta)) for delta in np.atleast_1d(deltas)])
 
@@ -330,12 +331,20 @@ class Ledger:
         )
 
 
+def _fits(amount: float, cap: float) -> bool:
+    # A budget is stated to twelve digits: ten charges of 0.1 fit in 1, though ten times the float 0.1 is more than 1.
+    return amount <= cap * (1 + 2.0**-40)
+
+
 @lru_cache(maxsize=4096)
 def _cost(currency: Currency, event: Event) -> tuple[float, float]:
     return currency.cost(event), curves.slack(event)
 
 
-def _sum(costs: Any) -> float:
-    # fsum is correctly rounded, so the next number up is not below the true sum
-    total = math.fsum(costs)
-    return math.nextafter(total, math.inf) if total and math.isfinite(total) else total
+def _rho(event: Event) -> float:
+    if isinstance(event, Gaussian):
+        return 1 / (2 * event.noise_multiplier**2)
+    if isinstance(event, Sampled):  # no amplification is claimed
+        return math.fsum(times * _rho(leaf) for leaf, times in flatten(event.event))
+    pure = curves.pure(event)
+    return pure**2 / 8 if isinstance(event, Choice) and event.rule == "exponential" else pure**2 / 2

@@ -75,9 +75,11 @@ def rank_score(rank: Fraction) -> Score:
     a, b = rank.numerator, rank.denominator
 
     def function(counts: Exact) -> Exact:
+        if counts.sum() > 1 << 40:
+            counts = counts.astype(object)
         upto = np.cumsum(counts)
         below, n = upto - counts, upto[-1]
-        return np.minimum(0, np.minimum(a * n - b * below, b * upto - a * n))
+        return np.asarray(np.minimum(0, np.minimum(a * n - b * below, b * upto - a * n)))
 
     def step(neighbours: Neighbours) -> Fraction:
         return Fraction(max(a, b - a) if neighbours == "add-remove" else b)

@@ -20,7 +20,7 @@ from discreet.budget import Neighbours
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Exact = NDArray[np.object_]  # Python integers of any size
+Exact = NDArray[Any]  # whole numbers: int64 where they fit, Python integers where not
 
 BITS = 23  # of a factor of up to 128 columns: 2 * 23 + log2(128) = 53
 EXACT = 1 << 53  # whole numbers up to here are exact in float64
@@ -243,8 +243,10 @@ class Total:
         self._low = low if self._low is None else self._low + low
 
     def value(self) -> Exact:
-        """The sum so far, in Python integers."""
+        """The sum so far: int64 where it fits, Python integers where not."""
         assert self._high is not None and self._low is not None
+        if np.abs(self._high).max(initial=0) < 1 << 30 and self._low.max(initial=0) < 1 << 62:
+            return np.asarray(self._high * (1 << 32) + self._low)
         return np.asarray(self._high.astype(object) * (1 << 32) + self._low.astype(object), dtype=object)
 
 

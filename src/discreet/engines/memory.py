@@ -15,7 +15,7 @@ CELLS = 1 << 18  # of a block: about what a core keeps in its cache
 
 def is_rows(X: Any) -> bool:
     """Whether X is rows behind an engine."""
-    return all(hasattr(X, name) for name in ("sum", "empty", "width", "columns", "count_replace_one"))
+    return all(hasattr(type(X), name) for name in ("sum", "empty", "count_replace_one"))
 
 
 def as_rows(X: Any, y: Any = None, *, numeric: bool = True) -> Any:
@@ -144,11 +144,11 @@ def _table(X: Any, numeric: bool) -> _Table:
     family = type(X).__module__.split(".")[0]
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError("Sparse input is not supported: private sums are dense. Hint: X.toarray(), if it fits in memory.")
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("A lazy polars frame is not in memory. Hint: `.collect()` it.")
     if family == "pandas" and hasattr(X, "columns"):
         return _Pandas(X, numeric)
     if family == "polars" and hasattr(X, "columns"):
-        if not hasattr(X, "slice") or not hasattr(X, "height"):
-            raise TypeError("A lazy polars frame is not in memory. Hint: `.collect()` it.")
         return _Polars(X, numeric)
     try:
         return _Array(np.asarray(X), numeric=numeric)

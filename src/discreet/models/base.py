@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, Share
@@ -26,7 +26,7 @@ from discreet.release import NOT_PRIVATE, Release
 FOR_BOUNDS = 0.2  # of the budget, where bounds are not given
 
 
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """`fit` makes a curator and hands `_fit` that, never the rows: what is not released cannot leak.
 
     Subclasses write `_fit(curator)`, which reads BOUND, SUMMARISE, PRIVATISE, SOLVE and sets what was learnt. All share
@@ -74,6 +74,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """
         self._refuse(options, y, is_rows(X))
         budget = self._budget()
+        if getattr(y, "shape", ())[1:] == (1,):
+            y = column_or_1d(y, warn=True)
         rows = as_rows(X, y if self.supervised else None)
         if rows.width == 0:
             raise ValueError("Found array with 0 feature(s) while a minimum of 1 is required.")

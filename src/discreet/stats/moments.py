@@ -210,7 +210,7 @@ def covariance(
     noises = (
         std[1:, 1:] / fewest,
         np.abs(m)[:, None] * std[0, 1:] / fewest,
-        np.abs(m)[None, :] * std[0, 1:] / fewest,
+        np.abs(m)[None, :] * std[0, 1:, None] / fewest,
         np.abs(2 * np.outer(m, m) - moments) * counted / fewest,
     )
     widest, spread = (1 + np.abs(m)) ** 2, np.minimum(np.diag(value) + 2 * std[1, 1] / fewest, 1.0)

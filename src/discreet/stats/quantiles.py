@@ -85,7 +85,13 @@ def quantile(
 
 
 def median(
-    x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
+    x: Any,
+    bounds: Range = None,
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    *,
+    cells: int = CELLS,
+    **options: Unpack[Options],
 ) -> Release:
     """The middle value of a column: the quantile of rank 1/2.
 
@@ -96,7 +102,7 @@ def median(
     >>> bool(abs(median(x, bounds=(100, 250), epsilon=1.0).value - 170) < 5)
     True
     """
-    return replace(quantile(x, 0.5, bounds, epsilon, delta, **options), name="median")
+    return replace(quantile(x, 0.5, bounds, epsilon, delta, cells=cells, **options), name="median")
 
 
 def _rank(q: float) -> Fraction:

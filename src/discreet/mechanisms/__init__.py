@@ -1,0 +1,10 @@
+"""PRIVATISE: exact noise and exact choice. Mechanisms know nothing of models, ledgers or neighbour relations.
+
+| module | what it does | proof |
+| --- | --- | --- |
+| `keystream` | fair bits | |
+| `lazy`, `tables`, `rejection`, `samplers`, `reals` | exact laws from fair bits | proofs/samplers.md |
+| `gaussian`, `laplace`, `norm` | total + noise, on the grid of whole numbers | of the same names |
+| `choose` | one of many candidates, by score | proofs/choose.md |
+| `threshold` | the first query above a threshold; which keys may be named | proofs/threshold.md |
+"""

@@ -1,0 +1,181 @@
+"""Every estimator and statistic there is passes every check; broken twins do not."""
+
+import numpy as np
+import pytest
+
+from discreet import Bounds, Budget, checks
+from discreet.audit import audit
+from discreet.budget import radial
+from discreet.checks import (
+    SURE,
+    Asked,
+    check_private_estimator,
+    estimator_checks,
+    private_estimators,
+    private_statistics,
+    statistic_checks,
+)
+from discreet.curator import Curator
+from discreet.engines.memory import Memory
+from discreet.events import Gaussian, Laplace
+from discreet.ledger import Ledger
+from discreet.mechanisms import samplers
+from discreet.mechanisms.choose import exponential, permute_and_flip, report_noisy_max
+from discreet.mechanisms.gaussian import add_gaussian
+from discreet.mechanisms.laplace import add_laplace
+from discreet.mechanisms.norm import add_norm
+from discreet.mechanisms.threshold import AboveThreshold, select_keys
+from discreet.models import LinearRegression
+from discreet.query import BoundedSum, Lattice
+
+pytestmark = pytest.mark.slow
+
+ESTIMATORS, STATISTICS = private_estimators(), private_statistics()
+
+
+def generous(estimator):
+    return estimator.set_params(epsilon=4.0)
+
+
+@pytest.mark.parametrize("check", estimator_checks(), ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators(name, check):
+    check(generous(checks.prepared(ESTIMATORS[name])))
+
+
+@pytest.mark.parametrize("check", statistic_checks(), ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", STATISTICS)
+def test_statistics_pure(name, check):
+    check(STATISTICS[name])
+
+
+GAUSSIAN = [name for name in STATISTICS if name not in ("quantile", "median")]
+
+
+@pytest.mark.parametrize("check", estimator_checks(), ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", GAUSSIAN)
+def test_statistics_gaussian(name, check):
+    if check.__name__ != "check_contract":
+        check(Asked(STATISTICS[name], delta=1e-6))
+
+
+def test_the_registry_finds_everything():
+    assert {"LinearRegression"} <= set(ESTIMATORS)
+    assert set(STATISTICS) == {"count", "covariance", "histogram", "mean", "median", "quantile", "sum", "variance"}
+
+
+@pytest.fixture
+def halved(monkeypatch):
+    """Noise of half the scale that is accounted for."""
+    honest = samplers.unwrapped
+
+    def sabotaged(law, scale, *rest):
+        return honest(law, scale / 2, *rest)
+
+    for module in ("gaussian", "laplace"):
+        monkeypatch.setattr(f"discreet.mechanisms.{module}.unwrapped", sabotaged)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_halved_noise_is_caught_in_estimators(name, halved):
+    with pytest.raises(AssertionError, match="BROKEN"):
+        checks.check_audit(generous(checks.prepared(ESTIMATORS[name])))
+
+
+@pytest.mark.parametrize("name", [name for name in STATISTICS if name not in ("quantile", "median")])
+def test_halved_noise_is_caught_in_statistics(name, halved):
+    with pytest.raises(AssertionError, match="BROKEN"):
+        checks.check_audit(Asked(STATISTICS[name]))
+
+
+def test_halved_noise_is_caught_by_the_stated_deviation(halved):
+    with pytest.raises(AssertionError, match="times what is stated"):
+        checks.check_stated_noise(generous(checks.prepared(LinearRegression())))
+
+
+@pytest.mark.parametrize("name", ["quantile", "median"])
+def test_a_sharper_choice_is_caught(name, monkeypatch):
+    def sharper(scores, epsilon, *rest):
+        return exponential(scores, 3 * epsilon, *rest)
+
+    monkeypatch.setattr("discreet.curator.exponential", sharper)
+    with pytest.raises(AssertionError, match="BROKEN"):
+        checks.check_audit(Asked(STATISTICS[name]), runs=4000)
+
+
+def test_a_skipped_clip_is_caught(monkeypatch):
+    monkeypatch.setattr(Lattice, "_room", lambda self, width, order: float("inf"))
+    monkeypatch.setattr(Bounds, "scale", lambda self, X: (X - self.centre) / self.half)
+    with pytest.raises(AssertionError):
+        checks.check_hostile_rows(generous(checks.prepared(LinearRegression())))
+
+
+def test_an_unpaid_look_is_caught():
+    class Peeking(LinearRegression):
+        def _fit(self, curator):
+            self.n_ = int(curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))
+            super()._fit(curator)
+
+    with pytest.raises(AssertionError, match="before the charge"):
+        check_private_estimator(Peeking(epsilon=4.0))
+
+
+# every mechanism, audited by itself: integers that differ by the sensitivity
+
+EPSILON = 2.0
+BASE, NEXT = np.zeros(3, dtype=np.int64), np.array([1000, 0, 0])
+PURE = {
+    "laplace": lambda total: add_laplace(total, 1000, Laplace(1 / EPSILON)),
+    "norm": lambda total: add_norm(total, 1000, EPSILON),
+    "exponential": lambda total: exponential(total, EPSILON, 1000),
+    "permute-and-flip": lambda total: permute_and_flip(total, EPSILON, 1000),
+    "noisy max": lambda total: report_noisy_max(total, EPSILON, 1000, "gumbel"),
+    "above threshold": lambda total: AboveThreshold(500, EPSILON, 1000).ask(int(total[0])),
+}
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_pure_mechanisms(name):
+    result = audit(PURE[name], BASE, NEXT, event=Laplace(1 / EPSILON), runs=4000, confidence=SURE)
+    assert not result.violated, str(result)
+
+
+@pytest.mark.parametrize("name", ["laplace", "norm"])
+def test_pure_mechanisms_with_halved_noise(name):
+    broken = {
+        "laplace": lambda total: add_laplace(total, 1000, Laplace(0.5 / EPSILON)),
+        "norm": lambda total: add_norm(total, 500, EPSILON),
+    }[name]
+    assert audit(broken, BASE, NEXT, event=Laplace(1 / EPSILON), runs=4000, confidence=SURE).violated
+
+
+def test_the_gaussian_mechanism_is_audited_in_mu():
+    event = Gaussian(0.8)
+    sound = audit(lambda total: add_gaussian(total, 1000, event), BASE, NEXT, event=event, runs=1500, confidence=SURE)
+    assert not sound.violated and sound.mu > 0.5 * sound.declared_mu
+    broken = audit(
+        lambda total: add_gaussian(total, 500, event), BASE, NEXT, event=event, runs=1500, confidence=SURE
+    )
+    assert broken.violated
+
+
+def test_unknown_keys():
+    def keys(counts):
+        released = select_keys(counts, EPSILON, 1e-3)
+        return [released.get("common", -50), released.get("rare", -50)]
+
+    result = audit(
+        keys, {"common": 20, "rare": 0}, {"common": 21, "rare": 0}, event=Laplace(1 / EPSILON), runs=4000, confidence=SURE
+    )
+    assert not result.violated, str(result)
+
+
+@pytest.mark.catalogue("ME4")
+def test_radial_shares_buy_gamma_radius_noise_under_pure_epsilon():
+    def ask(rows):
+        curator = Curator(Memory(rows), Ledger(Budget(EPSILON)))
+        query = BoundedSum(lambda batch: batch.X, norm=1.0)
+        return curator.measure(query, Budget(EPSILON).split(radial(1))[0])
+
+    result = audit(ask, np.zeros((0, 2)), np.array([[1.0, 0.0]]), runs=4000, confidence=SURE)
+    assert not result.violated and result.epsilon > 0.4 * EPSILON

@@ -1,0 +1,180 @@
+"""Statistics: close to the truth, with intervals that cover it."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from discreet import Bounds, Budget, BudgetExceeded, Ledger, NotPrivateWarning, stats
+from discreet.accounting import epsilon
+from discreet.checks import private_statistics
+from discreet.events import Gaussian, Laplace, flatten
+
+RNG = np.random.default_rng(0)
+SAMPLE = RNG.gamma(3, 10, 20_000)
+
+
+@pytest.mark.catalogue("ST1")
+def test_each_is_near_the_truth():
+    x, bounds = SAMPLE, (0, 200)
+    assert stats.count(x).value == pytest.approx(20_000, abs=30)
+    assert stats.sum(x, bounds).value == pytest.approx(x.sum(), abs=6000)
+    assert stats.mean(x, bounds).value == pytest.approx(x.mean(), abs=0.5)
+    assert stats.variance(x, bounds).value == pytest.approx(x.var(), rel=0.2)
+    assert stats.median(x, bounds).value == pytest.approx(np.median(x), abs=1)
+    np.testing.assert_allclose(stats.quantile(x, [0.1, 0.9], bounds).value, np.quantile(x, [0.1, 0.9]), atol=2)
+    np.testing.assert_allclose(
+        stats.histogram(x, 4, bounds).value, np.histogram(x.clip(0, 200), 4, (0, 200))[0], atol=30
+    )
+
+
+def test_covariance_is_near_the_truth():
+    X = RNG.multivariate_normal([1, -1], [[1, 0.6], [0.6, 2]], 50_000)
+    answer = stats.covariance(X, (-8, 8), 1.0, 1e-6)
+    np.testing.assert_allclose(answer.value, np.cov(X.T), atol=0.25)
+    assert np.linalg.eigvalsh(answer.value).min() >= -1e-12
+    assert (answer.interval[0] <= answer.value + 1e-9).all() and (answer.value <= answer.interval[1] + 1e-9).all()
+
+
+def test_contingency_tables_and_labels():
+    frame = pd.DataFrame({"sex": ["f", "m"] * 5000, "city": ["x", "x", "y", "z"] * 2500})
+    answer = stats.histogram(frame, categories=[["f", "m"], ["x", "y"]])
+    np.testing.assert_allclose(answer.value, [[2500, 2500], [2500, 0]], atol=40)
+    assert answer.axes == (("f", "m"), ("x", "y"))
+    table = stats.histogram(np.column_stack([SAMPLE, SAMPLE]), [2, [0.0, 10.0, 50.0, 200.0]][:1] * 2, (0, 200))
+    assert table.value.shape == (2, 2)
+    edges = stats.histogram(SAMPLE, [0.0, 30.0, 60.0])
+    assert edges.axes == ((0.0, 30.0, 60.0),)
+
+
+@pytest.mark.parametrize("form", [list, np.asarray, pd.Series, pl.Series, np.float32, lambda x: pd.DataFrame({"a": x})])
+def test_columns_of_any_make(form):
+    x = SAMPLE[:4000].tolist()
+    assert stats.mean(form(x), (0, 200), 2.0).value == pytest.approx(np.mean(x), abs=2)
+
+
+def test_noise_follows_the_promise():
+    assert isinstance(stats.count(SAMPLE).event.events[0], Laplace)
+    assert isinstance(stats.count(SAMPLE, 1.0, 1e-6).event.events[0], Gaussian)
+    for statistic in private_statistics().values():
+        answer = statistic(SAMPLE, epsilon=0.5)
+        assert 0.4999 < epsilon(answer.event, 0.0) <= 0.5
+        assert answer.budget == Budget(0.5) and answer.confidence == 0.95
+
+
+def test_one_ledger_for_many_questions():
+    ledger = Ledger(Budget(1.0), data="claims")
+    answer = stats.count(SAMPLE, 0.4, ledger=ledger)
+    stats.mean(SAMPLE, (0, 200), 0.6, ledger=ledger)
+    with pytest.raises(BudgetExceeded, match="median"):
+        stats.median(SAMPLE, (0, 200), 0.1, ledger=ledger)
+    assert answer.data == "claims" and [entry.name for entry in ledger.entries] == ["count", "mean"]
+
+
+def coverage(ask, truth, runs=400):
+    hits = 0
+    for seed in range(runs):
+        with pytest.warns(NotPrivateWarning):
+            low, high = ask(seed).interval
+        hits += low <= truth <= high
+    return hits / runs
+
+
+# False alarms: a 95% interval covers at least 0.895 of 400 seeded runs except with probability
+# P(Binomial(400, 0.95) < 358) < 3e-6; seeds are fixed, so a run that passes once passes always.
+FLOOR = 0.895
+CASES = {
+    "mean, pure": (lambda x, s: stats.mean(x, (0, 20), 1.0, random_state=s), 3.0),
+    "mean, gaussian": (lambda x, s: stats.mean(x, (0, 20), 1.0, 1e-6, random_state=s), 3.0),
+    "mean, n public": (lambda x, s: stats.mean(x, (0, 20), 1.0, n=len(x), random_state=s), 3.0),
+    "mean, replace-one": (lambda x, s: stats.mean(x, (0, 20), 1.0, neighbours="replace-one", random_state=s), 3.0),
+    "variance": (lambda x, s: stats.variance(x, (0, 20), 1.0, random_state=s), 3.0),
+    "median": (lambda x, s: stats.median(x, (0, 20), 1.0, random_state=s), 2.674060313754639),
+    "upper quantile": (lambda x, s: stats.quantile(x, 0.9, (0, 20), 1.0, random_state=s), 5.3223203),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [200, 5000])
+@pytest.mark.parametrize("case", CASES)
+def test_intervals_cover_the_population(case, n):
+    """Gamma(3, 1) within (0, 20): mean 3, variance 3 (clipping changes neither by 1e-4)."""
+    ask, truth = CASES[case]
+    rng = np.random.default_rng(n)
+    assert coverage(lambda seed: ask(rng.gamma(3, 1, n), seed), truth) >= FLOOR
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_intervals_cover_the_data(delta):
+    x = SAMPLE[:500]
+    cases = {
+        "count": (lambda s: stats.count(x, 1.0, delta, random_state=s), 500),
+        "sum": (lambda s: stats.sum(x, (0, 200), 1.0, delta, random_state=s), x.clip(0, 200).sum()),
+    }
+    for ask, truth in cases.values():
+        rate = coverage(ask, truth)
+        assert FLOOR <= rate <= 0.99, "too narrow, or too wide"
+
+
+def test_intervals_are_not_absurdly_wide():
+    low, high = stats.mean(SAMPLE, (0, 200), 1.0).interval
+    assert high - low < 1.0
+    low, high = stats.median(SAMPLE, (0, 200), 1.0).interval
+    assert high - low < 4.0
+
+
+@pytest.mark.parametrize("name", ["mean", "variance", "median", "sum", "histogram"])
+def test_bounds_not_given_are_estimated_and_paid_for(name):
+    x = np.concatenate([SAMPLE + 1000, [1e15, np.nan, -np.inf]])
+    answer = getattr(stats, name)(x, epsilon=2.0)
+    assert any("estimated privately" in note for note in answer.notes)
+    assert epsilon(answer.event, 0.0) <= 2.0
+    if name in ("mean", "median"):
+        assert answer.value == pytest.approx(1030, abs=10)
+
+
+def test_missing_values_count_for_nothing():
+    x = np.where(np.arange(4000) % 2, np.nan, 50.0)
+    assert stats.count(x).value == pytest.approx(2000, abs=30)
+    assert stats.mean(x, (0, 100)).value == pytest.approx(50, abs=3)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_empty_data_get_a_private_answer(n):
+    for statistic in private_statistics().values():
+        answer = statistic(np.ones(n), epsilon=1.0)
+        assert np.isfinite(np.asarray(answer.value, float)).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda x, k: stats.count(x, 0, **k), ValueError, "epsilon"),
+        (lambda x, k: stats.count(x, 1, 1, **k), ValueError, "delta"),
+        (lambda x, k: stats.mean(x, (3, 1), **k), ValueError, "lower < upper"),
+        (lambda x, k: stats.mean(x, 3, **k), ValueError, "bounds"),
+        (lambda x, k: stats.mean(x, (0, 1), confidence=2, **k), ValueError, "confidence"),
+        (lambda x, k: stats.mean(x, (0, 1), n=-1, **k), ValueError, "`n`"),
+        (lambda x, k: stats.mean(x, (0, 1), seed=1, **k), TypeError, "seed"),
+        (lambda x, k: stats.mean(np.ones((5, 2)), (0, 1), **k), ValueError, "one column"),
+        (lambda x, k: stats.mean(["a", "b"], (0, 1), **k), TypeError, "not a number"),
+        (lambda x, k: stats.quantile(x, 1.5, (0, 1), **k), ValueError, "`q`"),
+        (lambda x, k: stats.quantile(x, 0.5, (0, 1), cells=1, **k), ValueError, "cells"),
+        (lambda x, k: stats.histogram(x, 0, (0, 1), **k), ValueError, "bins"),
+        (lambda x, k: stats.histogram(x, [1.0, 0.0], **k), ValueError, "rising"),
+        (lambda x, k: stats.histogram(x, categories=["a", "a"], **k), ValueError, "distinct"),
+        (lambda x, k: stats.covariance(x, Bounds([0, 0], [1, 1]), **k), ValueError, "2 features"),
+    ],
+)
+def test_bad_arguments_charge_nothing(call, error, says):
+    ledger = Ledger(Budget(1.0))
+    with pytest.raises(error, match=says):
+        call(SAMPLE[:50], {"ledger": ledger})
+    assert ledger.entries == ()
+
+
+def test_events_are_fixed_before_the_data_are_seen():
+    one = stats.quantile(SAMPLE, [0.25, 0.75], (0, 200))
+    two = stats.quantile(SAMPLE[:0], [0.25, 0.75], (0, 200))
+    assert list(flatten(one.event)) == list(flatten(two.event))
