@@ -17,7 +17,7 @@ from discreet.checks import (
 )
 from discreet.curator import Curator
 from discreet.engines.memory import Memory
-from discreet.events import Gaussian, Laplace
+from discreet.events import Choice, Gaussian, Laplace
 from discreet.ledger import Ledger
 from discreet.mechanisms import samplers
 from discreet.mechanisms.choose import exponential, permute_and_flip, report_noisy_max
@@ -26,7 +26,7 @@ from discreet.mechanisms.laplace import add_laplace
 from discreet.mechanisms.norm import add_norm
 from discreet.mechanisms.threshold import AboveThreshold, select_keys
 from discreet.models import LinearRegression
-from discreet.query import BoundedSum, Lattice
+from discreet.query import BoundedSum
 
 pytestmark = pytest.mark.slow
 
@@ -95,16 +95,18 @@ def test_halved_noise_is_caught_by_the_stated_deviation(halved):
 
 @pytest.mark.parametrize("name", ["quantile", "median"])
 def test_a_sharper_choice_is_caught(name, monkeypatch):
+    """Its worst case shows half of ε per choice and a third of the choices' budget is the ends': hence much sharper."""
+
     def sharper(scores, epsilon, *rest):
-        return exponential(scores, 3 * epsilon, *rest)
+        return exponential(scores, 12 * epsilon, *rest)
 
     monkeypatch.setattr("discreet.curator.exponential", sharper)
     with pytest.raises(AssertionError, match="BROKEN"):
-        checks.check_audit(Asked(STATISTICS[name]), runs=4000)
+        checks.check_audit(Asked(STATISTICS[name], epsilon=0.5, cells=8), runs=4000)
 
 
 def test_a_skipped_clip_is_caught(monkeypatch):
-    monkeypatch.setattr(Lattice, "_room", lambda self, width, order: float("inf"))
+    monkeypatch.setattr("discreet.query._norms", lambda z, order: np.zeros(z.shape[1]))
     monkeypatch.setattr(Bounds, "scale", lambda self, X: (X - self.centre) / self.half)
     with pytest.raises(AssertionError):
         checks.check_hostile_rows(generous(checks.prepared(LinearRegression())))
@@ -127,9 +129,6 @@ BASE, NEXT = np.zeros(3, dtype=np.int64), np.array([1000, 0, 0])
 PURE = {
     "laplace": lambda total: add_laplace(total, 1000, Laplace(1 / EPSILON)),
     "norm": lambda total: add_norm(total, 1000, EPSILON),
-    "exponential": lambda total: exponential(total, EPSILON, 1000),
-    "permute-and-flip": lambda total: permute_and_flip(total, EPSILON, 1000),
-    "noisy max": lambda total: report_noisy_max(total, EPSILON, 1000, "gumbel"),
     "above threshold": lambda total: AboveThreshold(500, EPSILON, 1000).ask(int(total[0])),
 }
 
@@ -147,6 +146,20 @@ def test_pure_mechanisms_with_halved_noise(name):
         "norm": lambda total: add_norm(total, 500, EPSILON),
     }[name]
     assert audit(broken, BASE, NEXT, event=Laplace(1 / EPSILON), runs=4000, confidence=SURE).violated
+
+
+CHOICES = {"exponential": exponential, "permute-and-flip": permute_and_flip, "noisy max": report_noisy_max}
+EVEN, ONE_UP = np.zeros(50, dtype=np.int64), np.array([1] + [-1] * 49)  # one candidate gains what all others lose
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices_and_twins_twice_as_sharp(name):
+    choose = CHOICES[name]
+    event = Choice(EPSILON)
+    sound = audit(lambda s: choose(s, EPSILON, 1), EVEN, ONE_UP, event=event, runs=4000, confidence=SURE)
+    assert not sound.violated, str(sound)
+    broken = audit(lambda s: choose(s, 2 * EPSILON, 1), EVEN, ONE_UP, event=event, runs=4000, confidence=SURE)
+    assert broken.violated, str(broken)
 
 
 def test_the_gaussian_mechanism_is_audited_in_mu():

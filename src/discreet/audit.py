@@ -176,11 +176,12 @@ def _linear(a: Floats, b: Floats) -> Callable[[Floats], Floats]:
 
 
 def _categorical(a: Floats, b: Floats) -> Callable[[Floats], Floats]:
-    """The log of how much likelier the output is under b, where outputs repeat."""
+    """The log of how much likelier the output is under b, for outputs seen often enough to tell."""
     values, where = np.unique(np.concatenate([a, b]), axis=0, return_inverse=True)
     where = where.ravel()
     counts = [np.bincount(part, minlength=len(values)) for part in (where[: len(a)], where[len(a) :])]
-    ratio = dict(zip(map(bytes, values), np.log((counts[1] + 1.0) / (counts[0] + 1.0)), strict=True))
+    logs = np.where(counts[0] + counts[1] >= 10, np.log((counts[1] + 1.0) / (counts[0] + 1.0)), 0.0)
+    ratio = dict(zip(map(bytes, values), logs, strict=True))
     return lambda outputs: np.array([ratio.get(bytes(output), 0.0) for output in outputs])
 
 

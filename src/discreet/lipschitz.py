@@ -66,7 +66,7 @@ class Score:
         return self.function(total), self.step(neighbours)
 
 
-def rank_score(rank: Fraction) -> Score:
+def rank_score(rank: Fraction, name: str = "quantile") -> Score:
     """How near each cell of a histogram is to holding the quantile of the given rank.
 
     With L rows below the cell, U up to and with it, n in all and rank a/b: -max(0, bL - an, an - bU). It is 0 for the cell
@@ -84,4 +84,4 @@ def rank_score(rank: Fraction) -> Score:
     def step(neighbours: Neighbours) -> Fraction:
         return Fraction(max(a, b - a) if neighbours == "add-remove" else b)
 
-    return Score(f"quantile {float(rank):.4g}", function, step)
+    return Score(name, function, step)

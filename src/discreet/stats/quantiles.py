@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, Unpack
@@ -47,12 +46,16 @@ def quantile(
     >>> bool(abs(quantile(x, 0.9, bounds=(0, 100), epsilon=1.0).value - 90) < 5)
     True
     """
+    return _quantile("quantile", x, q, bounds, epsilon, cells, options)
+
+
+def _quantile(name: str, x: Any, q: Any, bounds: Range, epsilon: float, cells: int, options: Options) -> Release:
     ranks = [_rank(part) for part in np.atleast_1d(q).tolist()]
     if not isinstance(cells, int) or cells < 2:
-        raise ValueError(f"The `cells` of quantile must be a whole number >= 2. Got {cells!r}.")
-    question = ask("quantile", x, epsilon, 0.0, options)
+        raise ValueError(f"The `cells` of {name} must be a whole number >= 2. Got {cells!r}.")
+    question = ask(name, x, epsilon, 0.0, options)
     if question.curator.width != 1:
-        raise ValueError("quantile is of one column.")
+        raise ValueError(f"The {name} is of one column.")
     # a count; then for each rank the quantile itself and the two ends of its interval
     parts = [choice(weight) for _ in ranks for weight in (2.5, 1.0, 1.0)]
     found, (for_count, *shares), notes = question.deal(bounds, 0.5 * len(ranks), *parts)
@@ -71,17 +74,17 @@ def quantile(
     chosen = []
     for rank, here, left, right in zip(ranks, shares[::3], shares[1::3], shares[2::3], strict=True):
         margin = _margin(rank, n, cells, question.curator.buys(left), question.confidence)
-        for share, at in ((here, rank), (left, rank - margin), (right, rank + margin)):
+        for share, at, role in ((here, rank, name), (left, rank - margin, "low end"), (right, rank + margin, "high end")):
             at = min(max(at, Fraction(0)), Fraction(1)).limit_denominator(FINEST)
-            chosen.append(int(question.curator.choose(table, share, rank_score(at)).value))
+            chosen.append(int(question.curator.choose(table, share, rank_score(at, role)).value))
 
     # SOLVE: the middle of the cell; the outer edges of the two others
     at, first, last = (np.array(chosen[i::3]) for i in range(3))
     value = low + step * (at + 0.5)
     interval = low + step * np.minimum(first, at), low + step * (np.maximum(last, at) + 1)
     if np.ndim(q) == 0:
-        return question.answer("quantile", float(value[0]), None, tuple(float(end[0]) for end in interval), notes=notes)
-    return question.answer("quantile", value, None, interval, notes=notes)
+        return question.answer(name, float(value[0]), None, tuple(float(end[0]) for end in interval), notes=notes)
+    return question.answer(name, value, None, interval, notes=notes)
 
 
 def median(
@@ -102,7 +105,7 @@ def median(
     >>> bool(abs(median(x, bounds=(100, 250), epsilon=1.0).value - 170) < 5)
     True
     """
-    return replace(quantile(x, 0.5, bounds, epsilon, delta, cells=cells, **options), name="median")
+    return _quantile("median", x, 0.5, bounds, epsilon, cells, options)
 
 
 def _rank(q: float) -> Fraction:
