@@ -1,7 +1,7 @@
 """Audit: attack a mechanism and report what privacy loss is *certain*.
 
-The mechanism is run many times on each of two neighbouring data sets. On the first half of the runs an attack is
-learnt: a score of outputs and a threshold that tell the two apart. On the other half it is tested, and exact binomial
+The mechanism is run many times on each of two neighbouring data sets. On the first third of the runs an attack is
+learnt: a score of outputs and a threshold that tell the two apart. On the rest it is tested, and exact binomial
 (Clopper-Pearson) bounds on its two error rates give a lower bound on the privacy loss that holds with the stated
 confidence. If the bound exceeds what was declared, the mechanism is broken; if it does not, this attack did not break it.
 
@@ -152,17 +152,18 @@ def _steps(runs: int, progress: bool) -> Iterable[int]:
 
 
 def _attack(a: Floats, b: Floats, delta: float, wrong: float) -> tuple[float, float]:
-    """Learn scores and thresholds on one half of the runs, test them on the other."""
-    half = len(a) // 2
+    """Learn scores and thresholds on a third of the runs, test them on the rest."""
+    third = len(a) // 3
     best = []
-    for score in (_linear(a[:half], b[:half]), _categorical(a[:half], b[:half])):
-        known = [score(part) for part in (a[:half], b[:half], a[half:], b[half:])]
+    for learn in (_linear, _laplace, _categorical):
+        score = learn(a[:third], b[:third])
+        known = [score(part) for part in (a[:third], b[:third], a[third:], b[third:])]
         for bound in (_epsilon_bound, _mu_bound):
             threshold, gain = _threshold(known[0], known[1], lambda f, m, bound=bound: bound(f, m, delta), wrong / 4)
             best.append((bound, gain, threshold, known[2:]))
     found = []
     for bound in (_epsilon_bound, _mu_bound):
-        # the more promising score, judged on the first half; both orders of the neighbours, hence a quarter each
+        # the more promising score, judged on the runs it was learnt from; both orders of the neighbours, hence a quarter each
         _, _, threshold, (x, y) = max((entry for entry in best if entry[0] is bound), key=lambda entry: entry[1])
         errors = _errors(x, y, np.array([threshold]), wrong / 4)
         found.append(max(0.0, float(bound(*errors, delta)[0])))
@@ -173,6 +174,14 @@ def _linear(a: Floats, b: Floats) -> Callable[[Floats], Floats]:
     spread = (a.var(axis=0) + b.var(axis=0)) / 2
     weights = np.divide(b.mean(axis=0) - a.mean(axis=0), spread, out=np.zeros(a.shape[1]), where=spread > 0)
     return lambda outputs: np.asarray(outputs @ weights)
+
+
+def _laplace(a: Floats, b: Floats) -> Callable[[Floats], Floats]:
+    """The likelihood ratio of Laplace noise around two centres."""
+    here, there = np.median(a, axis=0), np.median(b, axis=0)
+    spread = (np.abs(a - here).mean(axis=0) + np.abs(b - there).mean(axis=0)) / 2
+    rate = np.divide(1.0, spread, out=np.zeros(a.shape[1]), where=spread > 0)
+    return lambda outputs: np.asarray((np.abs(outputs - here) - np.abs(outputs - there)) @ rate)
 
 
 def _categorical(a: Floats, b: Floats) -> Callable[[Floats], Floats]:

@@ -67,6 +67,21 @@ class Budget:
         """
         return Plan(self, tuple(part if isinstance(part, Part) else Part(part) for part in parts)).shares
 
+    def lots(self, rounds: int, rate: float, *parts: float | Part) -> tuple[Lot, ...]:
+        """A plan of `rounds` lots, each a fresh sample that holds every unit with probability `rate`.
+
+        On each lot there is one measurement per part; `Curator.sample` draws it. Everything measured on one lot is one
+        sampled event, and the whole plan is charged before the first lot is drawn.
+        """
+        if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
+            raise ValueError(f"The `rounds` of a plan must be a whole number >= 1. Got {rounds!r}.")
+        if not 0 < rate <= 1:
+            raise ValueError(f"The `rate` of a plan must be within (0, 1]. Got {rate!r}.")
+        if self.pure or self.neighbours != "add-remove":
+            raise ValueError("Sampled lots are accounted for with delta > 0 and add-remove neighbours only.")
+        plan = Plan(self, tuple(part if isinstance(part, Part) else Part(part) for part in parts), rounds, rate)
+        return tuple(Lot(plan, i) for i in range(rounds))
+
     def whole(self, kind: Kind = "noise") -> Share:
         """All of it, for one measurement or choice."""
         return self.split(Part(1.0, kind))[0]
@@ -157,6 +172,8 @@ class Plan:
 
     budget: Budget
     parts: tuple[Part, ...]
+    rounds: int = 1
+    rate: float = 1.0
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -175,11 +192,25 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Lot:
+    """The right to one sample of a plan, and to what is measured on it."""
+
+    plan: Plan
+    round: int
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """One share per part."""
+        return tuple(Share(self.plan, i, self.round) for i in range(len(self.plan.parts)))
+
+
+@dataclass(frozen=True)
 class Share:
     """The right to one measurement or choice of a plan."""
 
     plan: Plan
     index: int
+    round: int = 0
 
     @property
     def kind(self) -> Kind:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet import accounting
-from discreet.budget import Budget, Plan, Share
+from discreet.accounting import scaled
+from discreet.budget import Budget, Lot, Plan, Share
 from discreet.engines import Rows
 from discreet.errors import LedgerError
-from discreet.events import Choice, Composed, Event, Gaussian, Laplace, Pure
+from discreet.events import Choice, Composed, Event, Gaussian, Laplace, Pure, Repeated, Sampled
 from discreet.ledger import Ledger
 from discreet.lipschitz import Lipschitz, Score
 from discreet.mechanisms import keystream
@@ -28,7 +28,7 @@ FINE = 31  # noise is at least 2^31 steps of the grid it is added on
 
 
 class Curator:
-    """Holds the rows; answers `measure` and `choose`, after the ledger has been charged.
+    """Holds the rows; answers `measure`, `choose` and `sample`, after the ledger has been charged.
 
     Parameters
     ----------
@@ -42,7 +42,10 @@ class Curator:
         self._rows, self._rng = rows, rng or keystream.default()
         self.ledger, self.name = ledger, name
         self._paid: dict[Plan, tuple[Event, ...]] = {}
-        self._used: set[tuple[Plan, int]] = set()
+        self._charges: list[Event] = []
+        self._used: set[Share | Lot] = set()
+        self._lot: Lot | None = None
+        self._totals: dict[BoundedSum, Exact] = {}  # exact: they never leave, and die with the curator
         self.releases: list[Release] = []
 
     @property
@@ -70,7 +73,7 @@ class Curator:
         sensitivity = query.sensitivity(widths, share.budget.neighbours)
         exponent = query.exponent(widths)
 
-        total = self._rows.sum(query).astype(object)  # Python integers: nothing below can overflow
+        total = self._total(query).astype(object)  # Python integers: nothing below can overflow
         if then is not None:
             total, sensitivity = then.apply(total, query, widths, share.budget.neighbours)
         symmetric = query.symmetric and then is None
@@ -97,26 +100,56 @@ class Curator:
         query.widths(self._rows.empty())
         event = self._pay(share)
         assert isinstance(event, Choice)
-        scores, sensitivity = score(self._rows.sum(query), share.budget.neighbours)
+        scores, sensitivity = score(self._total(query), share.budget.neighbours)
         index = exponential(scores, event.epsilon, sensitivity, self._rng)
         return self._release(score.name, index, None, event, share.budget)
+
+    def _total(self, query: BoundedSum) -> Exact:
+        """The exact total; rows are read once for a query that is used twice."""
+        if query not in self._totals:
+            self._totals[query] = self._rows.sum(query)
+        return self._totals[query]
 
     def buys(self, share: Share) -> Event:
         """The event that a share pays for: public, and free to ask."""
         return deal(share.plan)[share.index]
 
+    def sample(self, lot: Lot) -> Curator:
+        """A curator for one lot: a fresh Poisson sample of the rows, under a plan from `Budget.lots`.
+
+        The coins are drawn after the whole plan has been charged; the size of a lot is not released.
+        """
+        self._charge(lot.plan)
+        if lot in self._used:
+            raise LedgerError("This lot was drawn already: measuring twice on one sample costs more than two samples.")
+        self._used.add(lot)
+        curator = Curator(self._rows.sample(lot.plan.rate, self._rng), self.ledger, self.name, self._rng)
+        curator._paid, curator._charges, curator._used = self._paid, self._charges, self._used
+        curator.releases, curator._lot = self.releases, lot
+        return curator
+
     def _pay(self, share: Share) -> Event:
         """The event of this share; its whole plan is charged before the first of its shares is used."""
-        plan = share.plan
-        if (plan, share.index) in self._used:
+        if share in self._used:
             raise LedgerError("This share was used already: a share buys one measurement. Hint: split the budget further.")
-        if plan not in self._paid:
-            self._check(plan.budget)
-            events = deal(plan)
-            self.ledger.charge(self.name, events[0] if len(events) == 1 else Composed(events))
-            self._paid[plan] = events
-        self._used.add((plan, share.index))
-        return self._paid[plan][share.index]
+        lot = Lot(share.plan, share.round) if share.plan.rate < 1 or share.plan.rounds > 1 else None
+        if lot != self._lot:
+            raise LedgerError("A share of a lot is used on that lot, and no other. Hint: curator.sample(lot).measure(...).")
+        self._charge(share.plan)
+        self._used.add(share)
+        return self._paid[share.plan][share.index]
+
+    def _charge(self, plan: Plan) -> None:
+        if plan in self._paid:
+            return
+        self._check(plan.budget)
+        events = deal(plan)
+        one = events[0] if len(events) == 1 else Composed(events)
+        whole = one if plan.rate == 1 else Sampled(plan.rate, one)
+        whole = whole if plan.rounds == 1 else Repeated(whole, plan.rounds)
+        self.ledger.charge(self.name, whole)
+        self._charges.append(whole)
+        self._paid[plan] = events
 
     def _check(self, budget: Budget) -> None:
         cap = self.ledger.budget
@@ -133,8 +166,8 @@ class Curator:
         return release
 
     def summary(self, name: str, budget: Budget, notes: tuple[str, ...] = ()) -> Release:
-        """Everything released so far, as one release."""
-        event = Composed(tuple(part.event for part in self.releases))
+        """Everything released so far, as one release; its event is all that was charged."""
+        event = self._charges[0] if len(self._charges) == 1 else Composed(tuple(self._charges))
         return Release(
             name,
             None,
@@ -157,15 +190,21 @@ def deal(plan: Plan) -> tuple[Event, ...]:
     pairs = list(zip(plan.parts, plan.weights, strict=True))
     if plan.budget.pure:
         kinds = {"noise": lambda w: Laplace(1 / w), "radial": Pure, "choice": Choice}
-        return accounting.scaled(tuple(kinds[part.kind](weight) for part, weight in pairs), epsilon, 0.0)
+        return scaled(tuple(kinds[part.kind](weight) for part, weight in pairs), epsilon, 0.0)
     if all(part.kind == "choice" for part in plan.parts) and len(pairs) == 1:
         return (Choice(epsilon),)
-    templates = tuple(
+    templates: tuple[Event, ...] = tuple(
         # equal weights are equal shares of zero-concentrated privacy: μ²/2 for noise, ε²/8 for a choice
         Choice(2 * math.sqrt(weight)) if part.kind == "choice" else Gaussian(1 / math.sqrt(weight))
         for part, weight in pairs
     )
-    return accounting.scaled(templates, epsilon * (1 - 1e-9), delta)  # room for the accountant to round upward
+    room = epsilon * (1 - 1e-9)  # for the accountant to round upward
+    if plan.rate == 1:
+        rounds = tuple(Repeated(event, plan.rounds) for event in templates) if plan.rounds > 1 else templates
+        return tuple(event.event if isinstance(event, Repeated) else event for event in scaled(rounds, room, delta))
+    (whole,) = scaled((Repeated(Sampled(plan.rate, Composed(templates)), plan.rounds),), room, delta)
+    assert isinstance(whole, Repeated) and isinstance(whole.event, Sampled) and isinstance(whole.event.event, Composed)
+    return whole.event.event.events
 
 
 def _noise(event: Event) -> float:

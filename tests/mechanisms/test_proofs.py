@@ -6,7 +6,7 @@ import pytest
 
 from discreet.mechanisms import proofs
 
-MINE = ["samplers", "gaussian", "laplace", "norm", "choose", "threshold"]
+MINE = sorted(path.stem for path in proofs.HERE.glob("*.md") if path.stem != "accounting")
 
 
 @pytest.mark.parametrize("name", MINE)

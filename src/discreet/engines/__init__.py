@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.query import Batch, BoundedSum, Exact
 
-__all__ = ["Rows"]
+__all__ = ["Coins", "Rows"]
+
+
+class Coins(Protocol):
+    """Where an engine gets its random bits from."""
+
+    def u64(self, n: int) -> NDArray[np.uint64]:
+        """`n` words of 64 fair bits."""
 
 
 class Rows(Protocol):
@@ -20,6 +30,9 @@ class Rows(Protocol):
 
     def sum(self, query: BoundedSum) -> Exact:
         """The exact total of the query over all rows, in units of its grid."""
+
+    def sample(self, rate: float, coins: Coins) -> Rows:
+        """A Poisson sample: each row is in it with probability `rate`, independently."""
 
     def count_replace_one(self) -> int:
         """The number of rows: public under replace-one neighbours, and only there."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines import Coins
 from discreet.query import ROWS, Batch, BoundedSum, Exact, Total
 
 CELLS = 1 << 18  # of a block: about what a core keeps in its cache
@@ -57,6 +58,15 @@ class Memory:
             total.add(query(batch))
         return total.value()
 
+    def sample(self, rate: float, coins: Coins) -> Memory:
+        """A Poisson sample of the rows."""
+        heads = coins.u64(len(self._table)) < np.uint64(min(int(rate * 2.0**64), 2**64 - 1)) if rate < 1 else slice(None)
+        lot = Memory.__new__(Memory)
+        lot._block, lot.columns, lot.width = self._block, self.columns, self.width
+        lot._table = self._table.take(heads)
+        lot._y = None if self._y is None else self._y[heads]
+        return lot
+
     def count_replace_one(self) -> int:
         """The number of rows: public under replace-one neighbours, and only there."""
         return len(self._table)
@@ -72,8 +82,8 @@ class Memory:
     def __repr__(self) -> str:
         return f"<Memory: {self.width} columns>"  # the number of rows is private
 
-    def __getstate__(self) -> object:
-        raise TypeError("Rows are not pickled: they stay where they are.")
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Rows are not pickled or copied: they stay where they are.")
 
 
 class _Array:
@@ -90,6 +100,9 @@ class _Array:
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def take(self, heads: Any) -> _Array:
+        return _Array(self._values[heads], self.columns, self._numeric)
 
     def block(self, start: int, stop: int) -> NDArray[Any]:
         rows = self._values[start:stop]
@@ -108,6 +121,9 @@ class _Pandas:
     def __len__(self) -> int:
         return len(self._frame)
 
+    def take(self, heads: Any) -> _Pandas:
+        return _Pandas(self._frame.iloc[heads], self._numeric)
+
     def block(self, start: int, stop: int) -> NDArray[Any]:
         rows = self._frame.iloc[start:stop]
         values = rows.to_numpy(np.float64, na_value=np.nan) if self._numeric else rows.to_numpy()
@@ -125,6 +141,9 @@ class _Polars:
 
     def __len__(self) -> int:
         return int(self._frame.height)
+
+    def take(self, heads: Any) -> _Polars:
+        return _Polars(self._frame if isinstance(heads, slice) else self._frame.filter(heads), self._numeric)
 
     def block(self, start: int, stop: int) -> NDArray[Any]:
         import polars

@@ -22,7 +22,9 @@ def stamp(name: str) -> str:
     >>> len(stamp("gaussian.add_gaussian"))
     12
     """
-    return hashlib.sha256(inspect.getsource(_find(name)).encode()).hexdigest()[:12]  # type: ignore[arg-type]
+    found = _find(name)
+    code = getattr(found, "fget", None) or getattr(found, "__func__", found)  # properties and class methods
+    return hashlib.sha256(inspect.getsource(code).encode()).hexdigest()[:12]
 
 
 def _find(name: str) -> object:

@@ -1,0 +1,181 @@
+"""The curator: charges first, measures exactly, samples honestly."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from discreet import Budget, BudgetExceeded, Ledger, LedgerError
+from discreet.accounting import epsilon
+from discreet.budget import choice, radial
+from discreet.curator import Curator, deal
+from discreet.engines.memory import Memory
+from discreet.events import Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
+from discreet.lipschitz import rank_score, smallest_eigenvalue
+from discreet.mechanisms.keystream import Keystream
+from discreet.query import BoundedSum, OneHot
+
+BUDGET = Budget(1.0, 1e-6)
+
+
+def x(rows):
+    return rows.X
+
+
+def curator(X=None, budget=BUDGET, **options):
+    rows = Memory(np.full((100, 2), 0.5) if X is None else X)
+    return Curator(rows, Ledger(budget), rng=Keystream.seeded(1), **options)
+
+
+def test_a_plan_is_charged_once_and_whole():
+    one = curator()
+    a, b = BUDGET.split(1, 3)
+    one.measure(BoundedSum(x, x), a)
+    assert len(one.ledger.entries) == 1
+    assert epsilon(one.ledger.entries[0].event, 1e-6) == pytest.approx(1.0, rel=1e-6)
+    one.measure(BoundedSum(x), b)
+    assert len(one.ledger.entries) == 1
+    with pytest.raises(LedgerError, match="used already"):
+        one.measure(BoundedSum(x), b)
+    with pytest.raises(BudgetExceeded):
+        one.measure(BoundedSum(x), BUDGET.whole())
+
+
+def test_weights_are_shares_of_mu_squared():
+    first, second = deal(BUDGET.split(1, 3)[0].plan)
+    assert (first.noise_multiplier / second.noise_multiplier) ** 2 == pytest.approx(3)
+
+
+def test_pure_plans_split_epsilon():
+    plan = Budget(1.0).split(1, choice(2), radial(1))[0].plan
+    assert deal(plan) == (Laplace(4.0), Choice(0.5), Pure(0.25))
+
+
+def test_mixed_plans_are_solved_as_one():
+    plan = BUDGET.split(1, choice(1))[0].plan
+    noise, pick = deal(plan)
+    assert isinstance(noise, Gaussian) and isinstance(pick, Choice)
+    assert 0.999 < epsilon(Composed((noise, pick)), 1e-6) <= 1.0
+
+
+def test_the_value_is_the_sum_plus_noise_of_the_stated_size():
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (2000, 2))
+    release = curator(X).measure(BoundedSum(x, x), BUDGET.whole())
+    sigma = deal(BUDGET.split(1)[0].plan)[0].noise_multiplier
+    assert release.std[0, 0] == pytest.approx(sigma) and release.std[0, 1] == pytest.approx(sigma / math.sqrt(2))
+    assert np.abs(release.value - X.T @ X).max() < 6 * sigma
+    assert np.array_equal(release.value, release.value.T)
+
+
+def test_released_values_lie_on_a_public_grid():
+    for X in (np.zeros((0, 2)), np.full((3, 2), 0.3)):
+        value = curator(X).measure(BoundedSum(x), BUDGET.whole()).value
+        steps = value * 2.0**60
+        assert np.array_equal(steps, np.round(steps))
+        assert (np.abs(value) * 2.0**23 % 1 != 0).any(), "finer than the data's own grid"
+
+
+def test_large_noise_uses_a_coarser_grid():
+    budget = Budget(1e-4, 1e-9)
+    release = Curator(Memory(np.ones((5, 2))), Ledger(budget)).measure(BoundedSum(x, x), budget.whole())
+    assert np.isfinite(release.value).all() and release.std[0, 0] > 1e4
+
+
+def test_the_smallest_eigenvalue_has_the_sensitivity_of_one_row():
+    X = np.random.default_rng(0).uniform(-0.7, 0.7, (5000, 2))
+    one = curator(X)
+    release = one.measure(BoundedSum(x, x), BUDGET.whole(), then=smallest_eigenvalue)
+    sigma = deal(BUDGET.split(1)[0].plan)[0].noise_multiplier
+    assert release.std == pytest.approx(sigma, rel=1e-3) and release.std >= sigma
+    assert release.value == pytest.approx(np.linalg.eigvalsh(X.T @ X)[0], abs=6 * sigma)
+    with pytest.raises(ValueError, match="x x'"):
+        curator(X).measure(BoundedSum(x), BUDGET.whole(), then=smallest_eigenvalue)
+
+
+def test_choosing():
+    cells = BoundedSum(OneHot(lambda rows: rows.X[:, 0] * 10, 10))
+    X = np.random.default_rng(0).uniform(0, 1, (5000, 1))
+    release = curator(X, Budget(1.0)).choose(cells, Budget(1.0).whole("choice"), rank_score(math_half()))
+    assert release.value in (4, 5) and release.std is None
+
+
+def math_half():
+    from fractions import Fraction
+
+    return Fraction(1, 2)
+
+
+def test_laplace_noise_needs_an_l1_bound():
+    with pytest.raises(ValueError, match="order=1"):
+        curator(budget=Budget(1.0)).measure(BoundedSum(x), Budget(1.0).whole())
+
+
+def test_promises_of_different_kinds_do_not_mix():
+    for other in (Budget(1.0, 1e-6, "replace-one"), Budget(1.0, 1e-6, unit="person")):
+        with pytest.raises(LedgerError, match="do not add up"):
+            curator().measure(BoundedSum(x), other.whole())
+
+
+def test_a_query_of_the_wrong_shape_charges_nothing():
+    one = curator()
+    with pytest.raises(ValueError, match="dimensions"):
+        one.measure(BoundedSum(lambda rows: rows.X[:, :, None]), BUDGET.whole())
+    assert one.ledger.entries == ()
+
+
+def test_lots_are_one_sampled_event_each_charged_at_once():
+    one = curator(np.full((10_000, 2), 0.5))
+    lots = BUDGET.lots(10, 0.1, 1, 1)
+    sizes = []
+    for lot in lots:
+        on_lot = one.sample(lot)
+        assert len(one.ledger.entries) == 1
+        for share in lot.shares:
+            sizes.append(on_lot.measure(BoundedSum(lambda rows: np.ones(len(rows))), share))
+    (entry,) = one.ledger.entries
+    assert isinstance(entry.event, Repeated) and entry.event.times == 10
+    assert isinstance(entry.event.event, Sampled) and len(entry.event.event.event.events) == 2
+    assert 0.99 < epsilon(entry.event, 1e-6) <= 1.0
+    summary = one.summary("lots", BUDGET)
+    assert summary.event == entry.event and len(summary.parts) == 20
+    # binomial(10_000, 0.1) has deviation 30; ten lots measured twice, noise of a few
+    values = np.array([float(size.value) for size in sizes])
+    assert np.abs(values - 1000).max() < 200 + 6 * sizes[0].std
+
+
+def test_lots_cannot_be_drawn_twice_or_mixed_up():
+    one = curator()
+    first, second = BUDGET.lots(2, 0.5, 1)
+    on_first = one.sample(first)
+    with pytest.raises(LedgerError, match="drawn already"):
+        one.sample(first)
+    with pytest.raises(LedgerError, match="that lot"):
+        on_first.measure(BoundedSum(x), second.shares[0])
+    with pytest.raises(LedgerError, match="that lot"):
+        one.measure(BoundedSum(x), first.shares[0])
+    with pytest.raises(ValueError, match="rate"):
+        BUDGET.lots(2, 0.0, 1)
+    with pytest.raises(ValueError, match="rounds"):
+        BUDGET.lots(0, 0.5, 1)
+    with pytest.raises(ValueError, match="delta > 0"):
+        Budget(1.0).lots(1, 0.5, 1)
+
+
+@pytest.mark.parametrize("make", [lambda X: X, pd.DataFrame, pl.DataFrame])
+def test_samples_hold_each_row_with_the_stated_probability(make):
+    """Binomial(100_000, 0.2): more than 6 deviations (760) off has probability below 1e-8, and the seed is fixed."""
+    rows = Memory(make(np.ones((100_000, 2))), np.ones(100_000))
+    lot = rows.sample(0.2, Keystream.seeded(3))
+    assert abs(lot.count_replace_one() - 20_000) < 760
+    assert rows.sample(1.0, Keystream.seeded(3)).count_replace_one() == 100_000
+
+
+def test_rows_do_not_travel():
+    import pickle
+
+    rows = Memory(np.ones((12_345, 2)))
+    with pytest.raises(TypeError, match="stay where they are"):
+        pickle.dumps(rows)
+    assert "12345" not in repr(rows) and "12,345" not in repr(rows)
