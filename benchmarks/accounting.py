@@ -1,6 +1,6 @@
 """Our ε and time beside those of dp-accounting, in the same run.
 
-    python benchmarks/accounting.py
+python benchmarks/accounting.py
 """
 
 import time

@@ -1,6 +1,6 @@
 """How fast bounded sums and fits are, next to NumPy and scikit-learn in the same run.
 
-    python benchmarks/sums.py [rows]
+python benchmarks/sums.py [rows]
 """
 
 from __future__ import annotations

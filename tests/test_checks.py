@@ -20,9 +20,9 @@ from discreet.engines.memory import Memory
 from discreet.events import Choice, Gaussian, Laplace
 from discreet.ledger import Ledger
 from discreet.mechanisms import samplers
-from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.choose import exponential, permute_and_flip, report_noisy_max
 from discreet.mechanisms.gaussian import add_gaussian
+from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.laplace import add_laplace
 from discreet.mechanisms.norm import add_norm
 from discreet.mechanisms.threshold import AboveThreshold, select_keys
@@ -177,9 +177,7 @@ def test_the_gaussian_mechanism_is_audited_in_mu():
     event = Gaussian(0.8)
     sound = audit(lambda total: add_gaussian(total, 1000, event), BASE, NEXT, event=event, runs=3000, confidence=SURE)
     assert not sound.violated and sound.mu > 0.5 * sound.declared_mu
-    broken = audit(
-        lambda total: add_gaussian(total, 500, event), BASE, NEXT, event=event, runs=1500, confidence=SURE
-    )
+    broken = audit(lambda total: add_gaussian(total, 500, event), BASE, NEXT, event=event, runs=1500, confidence=SURE)
     assert broken.violated
 
 
@@ -189,7 +187,12 @@ def test_unknown_keys():
         return [released.get("common", -50), released.get("rare", -50)]
 
     result = audit(
-        keys, {"common": 20, "rare": 0}, {"common": 21, "rare": 0}, event=Laplace(1 / EPSILON), runs=4000, confidence=SURE
+        keys,
+        {"common": 20, "rare": 0},
+        {"common": 21, "rare": 0},
+        event=Laplace(1 / EPSILON),
+        runs=4000,
+        confidence=SURE,
     )
     assert not result.violated, str(result)
 

@@ -64,7 +64,9 @@ HEAVY = ("sklearn", "scipy", "matplotlib", "pandas", "polars", "rich", "dp_accou
 
 
 def test_importing_discreet_is_light():
-    code = f"import sys, discreet as dc; dc.Bounds(0, 1); dc.Budget(1.0); print([m for m in {HEAVY} if m in sys.modules])"
+    code = (
+        f"import sys, discreet as dc; dc.Bounds(0, 1); dc.Budget(1.0); print([m for m in {HEAVY} if m in sys.modules])"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
 

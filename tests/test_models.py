@@ -310,12 +310,12 @@ def test_free_transformers_learn_nothing():
         OneHotEncoder({"sex": ["f"]}).fit(table)
     with pytest.raises(ValueError, match="one list per column"):
         OneHotEncoder([["a"]]).fit(table)
-    with pytest.raises(TypeError, match="discreet.Bounds"):
+    with pytest.raises(TypeError, match=r"discreet\.Bounds"):
         BoundsScaler((0, 1)).fit([[1.0]])
 
 
 def test_delta_far_from_small_is_warned_of():
-    with pytest.warns(DeltaWarning, match="1/n"):
+    with pytest.warns(DeltaWarning, match=r"1/n"):
         LinearRegression(delta=1e-3, n=10_000, bounds=BOUNDS).fit(*data(100))
 
 

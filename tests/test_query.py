@@ -18,7 +18,10 @@ HOSTILE = st.one_of(
 )
 
 
-def tables(width, rows=st.integers(1, 6)):
+SOME = st.integers(1, 6)
+
+
+def tables(width, rows=SOME):
     return rows.flatmap(lambda n: hnp.arrays(np.float64, (n, width), elements=HOSTILE))
 
 

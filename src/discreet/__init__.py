@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_LAZY = ("accounting", "audit", "checks", "datasets", "events", "models", "preprocessing", "stats")
-
 __all__ = [
     "Bounds",
     "Budget",
@@ -47,13 +45,20 @@ __all__ = [
     "NotSupported",
     "Release",
     "VersionError",
-    *_LAZY,
+    "accounting",
+    "audit",
+    "checks",
+    "datasets",
+    "events",
+    "models",
+    "preprocessing",
+    "stats",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name == "Ledger":
         return import_module("discreet.ledger").Ledger
-    if name in _LAZY:
+    if name in __all__:
         return import_module(f"discreet.{name}")
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")

@@ -3,7 +3,7 @@
 The mechanism is run many times on each of two neighbouring data sets. On the first third of the runs an attack is
 learnt: a score of outputs and a threshold that tell the two apart. On the rest it is tested, and exact binomial
 (Clopper-Pearson) bounds on its two error rates give a lower bound on the privacy loss that holds with the stated
-confidence. If the bound exceeds what was declared, the mechanism is broken; if it does not, this attack did not break it.
+confidence. If the bound exceeds what was declared, the mechanism is broken; if not, this attack did not break it.
 
 Gaussian plans are audited in μ, from the trade-off curve: halved noise shows after a few hundred to thousands of runs,
 where ε at δ = 1e-6 would need a hundred thousand. Pure ones are audited in ε.
@@ -97,7 +97,7 @@ def audit(
         data, neighbour = worst_case(mechanism)
     declared = event
     outputs: list[list[Floats]] = [[], []]
-    for i in _steps(runs, progress):
+    for _ in _steps(runs, progress):
         for side, given in enumerate((data, neighbour)):
             value, ran = run(given)
             declared = declared or ran
@@ -163,7 +163,7 @@ def _attack(a: Floats, b: Floats, delta: float, wrong: float) -> tuple[float, fl
             best.append((bound, gain, threshold, known[2:]))
     found = []
     for bound in (_epsilon_bound, _mu_bound):
-        # the more promising score, judged on the runs it was learnt from; both orders of the neighbours, hence a quarter each
+        # the more promising score, judged on the runs it was learnt from; two bounds of two error rates, a quarter each
         _, _, threshold, (x, y) = max((entry for entry in best if entry[0] is bound), key=lambda entry: entry[1])
         errors = _errors(x, y, np.array([threshold]), wrong / 4)
         found.append(max(0.0, float(bound(*errors, delta)[0])))

@@ -50,7 +50,9 @@ class Bounds:
         columns: tuple[str, ...] | None = None
         if isinstance(lower, Mapping):
             if upper is not None:
-                raise ValueError("Bounds takes a dictionary of column -> (low, high), or `lower` and `upper`, not both.")
+                raise ValueError(
+                    "Bounds takes a dictionary of column -> (low, high), or `lower` and `upper`, not both."
+                )
             columns, pairs = tuple(lower), [_pair(str(name), pair) for name, pair in lower.items()]
             lower, upper = [low for low, _ in pairs], [high for _, high in pairs]
         elif upper is None:
@@ -83,7 +85,9 @@ class Bounds:
         else:
             pairs = zip(self.columns, self.lower.tolist(), self.upper.tolist(), strict=True)
             parts = [repr({name: (low, high) for name, low, high in pairs})]
-        parts += [f"{name}={getattr(self, name)!r}" for name in ("target", "classes") if getattr(self, name) is not None]
+        parts += [
+            f"{name}={getattr(self, name)!r}" for name in ("target", "classes") if getattr(self, name) is not None
+        ]
         return f"Bounds({', '.join(parts)})"
 
     @property
@@ -174,8 +178,7 @@ def _interval(lower: ArrayLike, upper: ArrayLike, columns: Sequence[str] | None)
     if bad.size:
         which = columns[bad[0]] if columns else f"feature {bad[0]}"
         raise ValueError(
-            f"Bounds must be finite, with lower < upper. "
-            f"Got ({low.flat[bad[0]]!r}, {high.flat[bad[0]]!r}) for {which}."
+            f"Bounds must be finite, with lower < upper. Got ({low.flat[bad[0]]!r}, {high.flat[bad[0]]!r}) for {which}."
         )
     low, high = low.copy(), high.copy()
     low.flags.writeable = high.flags.writeable = False

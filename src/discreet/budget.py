@@ -46,7 +46,9 @@ class Budget:
         if not 0 <= self.delta < 1:
             raise ValueError(f"The `delta` of a budget must be within [0, 1). Got {self.delta!r}.")
         if self.neighbours not in get_args(Neighbours):
-            raise ValueError(f"The `neighbours` of a budget are 'add-remove' or 'replace-one'. Got {self.neighbours!r}.")
+            raise ValueError(
+                f"The `neighbours` of a budget are 'add-remove' or 'replace-one'. Got {self.neighbours!r}."
+            )
         if not isinstance(self.unit, str) or not self.unit:
             raise ValueError("The `unit` of a budget must be a name, such as 'row'.")
 
@@ -128,13 +130,20 @@ class Budget:
         lines = [
             f"Whatever an adversary knows already, ε = {self.epsilon:.3g} multiplies the odds of any guess about one "
             f"{self.unit} by at most {factor:.3g}:",
-            f"  an even chance (50%) that a given {self.unit} {verb} can become at most {high:.1f}%, or sink to {low:.1f}%;",
+            f"  an even chance (50%) that a given {self.unit} {verb} can become at most {high:.1f}%, or sink to "
+            f"{low:.1f}%;",
             f"  a long shot (1%) can become at most {rare:.1f}%;",
             f"  a test that accuses 5% of those who are not there finds at most {found:.0f}% of those who are.",
         ]
         if self.delta:
-            lines.append(f"With probability δ = {self.delta:g} this may fail: keep δ far below one over the number of {self.unit}s.")
-        lines.append(f"Everybody can deny: each answer was at most {factor:.3g} times as likely with their {self.unit} as without it.")
+            lines.append(
+                f"With probability δ = {self.delta:g} this may fail: keep δ far below one over the number "
+                f"of {self.unit}s."
+            )
+        lines.append(
+            f"Everybody can deny: each answer was at most {factor:.3g} times as likely with their {self.unit} as "
+            "without it."
+        )
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

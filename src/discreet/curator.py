@@ -81,7 +81,9 @@ class Curator:
         noisy = self._perturb(total * (1 << fine), sensitivity * (1 << fine), event, query.order, symmetric)
         value = np.ldexp(noisy.astype(np.float64), exponent - fine)
         std = _std(event, math.ldexp(float(sensitivity), exponent), value.shape, symmetric)
-        return self._release(query.name if then is None else f"{then.name} of {query.name}", value, std, event, share.budget)
+        return self._release(
+            query.name if then is None else f"{then.name} of {query.name}", value, std, event, share.budget
+        )
 
     def _perturb(self, total: Exact, sensitivity: Fraction, event: Event, order: int, symmetric: bool) -> Exact:
         if isinstance(event, Gaussian):
@@ -90,7 +92,9 @@ class Curator:
             return add_gaussian(total, sensitivity, event, self._rng, symmetric=symmetric)
         if isinstance(event, Laplace):
             if order == 2 and total.size > 1:
-                raise ValueError("Laplace noise needs a sum bounded in ℓ1. Hint: BoundedSum(..., order=1), or radial(weight).")
+                raise ValueError(
+                    "Laplace noise needs a sum bounded in ℓ1. Hint: BoundedSum(..., order=1), or radial(weight)."
+                )
             return add_laplace(total, sensitivity, event, self._rng)
         assert isinstance(event, Pure)
         return add_norm(total, sensitivity, event.epsilon, self._rng)
@@ -131,10 +135,14 @@ class Curator:
     def _pay(self, share: Share) -> Event:
         """The event of this share; its whole plan is charged before the first of its shares is used."""
         if share in self._used:
-            raise LedgerError("This share was used already: a share buys one measurement. Hint: split the budget further.")
+            raise LedgerError(
+                "This share was used already: a share buys one measurement. Hint: split the budget further."
+            )
         lot = Lot(share.plan, share.round) if share.plan.rate < 1 or share.plan.rounds > 1 else None
         if lot != self._lot:
-            raise LedgerError("A share of a lot is used on that lot, and no other. Hint: curator.sample(lot).measure(...).")
+            raise LedgerError(
+                "A share of a lot is used on that lot, and no other. Hint: curator.sample(lot).measure(...)."
+            )
         self._charge(share.plan)
         self._used.add(share)
         return self._paid[share.plan][share.index]
@@ -227,4 +235,3 @@ def _std(event: Event, sensitivity: float, shape: tuple[int, ...], symmetric: bo
         return math.sqrt(2) * event.scale * sensitivity
     size = math.prod(shape)  # a radius of Gamma(size): each coordinate has variance (size + 1) / ε²
     return math.sqrt(size + 1) * _noise(event) * sensitivity
-

@@ -35,7 +35,7 @@ class Lipschitz:
         """The value on the query's grid, and its sensitivity with float error charged."""
         if not query.symmetric or query.order != 2:
             raise ValueError(f"{self.name!r} is proved for sums of x x' bounded in ℓ2 only.")
-        # one row moves an eigenvalue by at most ‖x‖², added or removed; exchanged, too: one term is positive, one negative
+        # one row moves an eigenvalue by at most ‖x‖²; exchanged too, since one term raises it and the other lowers it
         one = query.sensitivity(widths, "add-remove")
         radius = ROWS * float(one)
         matrix = total.astype(np.float64)
@@ -69,7 +69,7 @@ class Score:
 def rank_score(rank: Fraction, name: str = "quantile") -> Score:
     """How near each cell of a histogram is to holding the quantile of the given rank.
 
-    With L rows below the cell, U up to and with it, n in all and rank a/b: -max(0, bL - an, an - bU). It is 0 for the cell
+    With L rows below the cell, U up to and with it, n in all and rank a/b: -max(0, bL - an, an - bU), 0 for the cell
     that holds the quantile. One row moves bL - an by b - a or -a: at most max(a, b - a) added or removed, b exchanged.
     """
     a, b = rank.numerator, rank.denominator

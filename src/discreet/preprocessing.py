@@ -1,6 +1,6 @@
 """Transformers that learn nothing from the data, and so cost nothing.
 
-A scaler fitted on private data before a private model voids the guarantee: its means and ranges are facts about the rows
+A scaler fitted on private data before a private model voids the guarantee: its means and ranges are facts about rows
 that nobody paid for. These take public facts instead.
 """
 
@@ -96,9 +96,13 @@ class OneHotEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         rows = Memory(X, numeric=False)
         if rows.width != self.n_features_in_:
-            raise ValueError(f"X has {rows.width} features, but OneHotEncoder is expecting {self.n_features_in_} features.")
+            raise ValueError(
+                f"X has {rows.width} features, but OneHotEncoder is expecting {self.n_features_in_} features."
+            )
         values = np.asarray(X, dtype=object)
-        return np.hstack([values[:, [i]] == known[None, :] for i, known in enumerate(self.categories_)]).astype(np.float64)
+        return np.hstack([values[:, [i]] == known[None, :] for i, known in enumerate(self.categories_)]).astype(
+            np.float64
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """A name for each column that comes out."""
@@ -109,7 +113,14 @@ class OneHotEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([f"{name}_{label}" for name, known in pairs for label in known], dtype=object)
 
 
-_STATELESS = {"PolynomialFeatures", "FunctionTransformer", "Normalizer", "Binarizer", "AdditiveChi2Sampler", "MissingIndicator"}
+_STATELESS = {
+    "PolynomialFeatures",
+    "FunctionTransformer",
+    "Normalizer",
+    "Binarizer",
+    "AdditiveChi2Sampler",
+    "MissingIndicator",
+}
 
 
 def learns_from_data(step: Any) -> bool:

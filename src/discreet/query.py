@@ -146,7 +146,9 @@ class BoundedSum:
             b = a if self.symmetric else None if self.right is None else np.asarray(self.right(batch))
             grid_a, grid_b = self.lattices((_width(a), 1 if b is None else _width(b)))
             left = grid_a.quantise(a, self.order)
-            right = left if self.symmetric else np.ones((1, len(batch))) if b is None else grid_b.quantise(b, self.order)
+            right = (
+                left if self.symmetric else np.ones((1, len(batch))) if b is None else grid_b.quantise(b, self.order)
+            )
             total = _product(left, right, EXACT // (grid_a.limit * grid_b.limit))
         return total.reshape(a.shape[1:] + (() if b is None else b.shape[1:]))
 
@@ -187,7 +189,9 @@ class Lattice:
         # squares of `width` coordinates of `bits` bits add up below 2^53
         bits = min(bits, (53 - (width - 1).bit_length()) // 2) if width > 1 else bits
         mantissa, power = math.frexp(norm)
-        exponent = power - bits - (mantissa == 0.5)  # the smallest power of two that is at least the norm has `bits` bits
+        exponent = (
+            power - bits - (mantissa == 0.5)
+        )  # the smallest power of two that is at least the norm has `bits` bits
         return cls(exponent, math.floor(math.ldexp(norm, -exponent)))
 
     def quantise(self, values: NDArray[Any], order: int) -> Floats:
@@ -203,7 +207,7 @@ class Lattice:
         return z
 
     def _room(self, width: int, order: int) -> float:
-        # rounding to nearest moves a vector by at most √width/2 (ℓ2) or width/2 (ℓ1); the last factor is for float error
+        # rounding moves a vector by at most √width/2 (ℓ2) or width/2 (ℓ1); the last factor is for float error
         margin = math.sqrt(width) / 2 if order == 2 else width / 2
         return max(0.0, self.limit - margin) * (1 - 2.0**-40)
 
@@ -218,7 +222,7 @@ def _norms(z: Floats, order: int) -> Floats:
 
 
 def _product(left: Floats, right: Floats, rows: int) -> Ints:
-    """left @ right.T in exact integers: `rows` columns at a time keep every sum below 2^53."""
+    """Left @ right.T in exact integers: `rows` columns at a time keep every sum below 2^53."""
     total = np.zeros((len(left), len(right)), dtype=np.int64)
     if len(left) * len(right) <= 16:  # narrow: integers directly
         return np.asarray(left.astype(np.int64) @ right.astype(np.int64).T)

@@ -32,7 +32,7 @@ def estimate_bounds(curator: Curator, coarse: Share, fine: Share, target: bool) 
 
     # BOUND: a row adds to one cell per column
     def columns(rows: Batch) -> Floats:
-        return np.column_stack([rows.X, rows.y]) if target else rows.X
+        return rows.X if rows.y is None else np.column_stack([rows.X, rows.y])
 
     # SUMMARISE + PRIVATISE: octaves
     octaves = OneHot(lambda rows: _octave(columns(rows)), OCTAVES, width)

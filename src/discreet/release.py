@@ -96,7 +96,9 @@ class Release:
         lines.append(f"  promise         {self.budget}")
         lines.append(f"  data            {self.data or 'unnamed'}")
         lines += [f"  measured        {part.name}: noise {_short(part.std)}" for part in self.parts]
-        lines += [f"  ran             {event}{f' × {times}' if times > 1 else ''}" for event, times in flatten(self.event)]
+        lines += [
+            f"  ran             {event}{f' × {times}' if times > 1 else ''}" for event, times in flatten(self.event)
+        ]
         lines += [f"  note            {note}" for note in self.notes]
         if self.seeded:
             lines.append(f"  {NOT_PRIVATE}")

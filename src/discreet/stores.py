@@ -61,7 +61,8 @@ class MemoryStore:
 
 _SCHEMA = (
     "create table if not exists settings (document text not null)",
-    "create table if not exists entries (number integer primary key, name text not null, event text not null, time text not null)",
+    "create table if not exists entries"
+    " (number integer primary key, name text not null, event text not null, time text not null)",
     # append-only: what was spent stays spent
     "create trigger if not exists keep before delete on entries begin select raise(abort, 'append-only'); end",
     "create trigger if not exists fix before update on entries begin select raise(abort, 'append-only'); end",

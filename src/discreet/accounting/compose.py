@@ -19,7 +19,7 @@ from functools import lru_cache
 from discreet.accounting import bounds, gauss
 from discreet.accounting.curves import only_gaussian, pure
 from discreet.accounting.leaves import Leaves, gather, joined
-from discreet.accounting.pairs import pairs
+from discreet.accounting.pairs import FINEST, extent, pairs
 from discreet.accounting.tilt import Total, Window, window
 from discreet.events import Event, Sampled
 
@@ -81,8 +81,9 @@ def _windows(leaves: Leaves, epsilon: float, delta: float, fixed: str) -> list[W
     """The sums of losses around the expected (ε, δ), one for each direction that differs."""
     tilt, spread = _expected(epsilon, delta)
     count = sum(times for _, times in leaves)
-    step = _aligned(leaves, min(spread / 100, _step(count, epsilon, tilt)))
     tail = max(delta * _TAIL / count, 1e-300)
+    finest = max(extent(leaf, tail) for leaf, _ in leaves) / FINEST
+    step = _aligned(leaves, max(finest, min(spread / 100, _step(count, epsilon, tilt))))
     while True:
         found = [_window(total, epsilon, delta, tilt, fixed) for total in _totals(leaves, step, tail)]
         if all(one is not None for one in found):
@@ -97,9 +98,9 @@ def _expected(epsilon: float, delta: float) -> tuple[float, float]:
 
 
 def _step(count: int, epsilon: float, tilt: float) -> float:
-    """A split over two points `step` apart adds at most (λ + 1) step² / 8 to ε."""
+    """A split over two points `step` apart adds about (λ + 1) step² / 8 to ε, and at most `step`."""
     allowed = max(TOLERANCE * epsilon, 1e-3 / tilt)
-    return math.sqrt(8 * allowed / (count * (tilt + 1)))
+    return max(math.sqrt(8 * allowed / (count * (tilt + 1))), TOLERANCE * epsilon / count)
 
 
 def _aligned(leaves: Leaves, step: float) -> float:

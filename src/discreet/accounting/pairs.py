@@ -19,7 +19,7 @@ from functools import lru_cache, singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.curves import mu, pure
+from discreet.accounting.curves import amplified, mu, pure
 from discreet.accounting.leaves import gather
 from discreet.events import Approximate, Choice, Event, Gaussian, Laplace, Sampled
 
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 _UNDERFLOW = 37.0  # the normal density at 37 is still an ordinary double
 _HOPELESS = 300.0  # an ε beyond which an event is taken to reveal everything
 _DIRECT = 4096  # grid points up to which two pairs are convolved term by term
-_SINGLE = 2**17  # grid points for the one event inside a sampled one
+FINEST = 2**17  # the largest loss of one event is at most so many steps
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ Directions = tuple[Pair, Pair]  # one unit removed, one unit added
 def pairs(event: Event, step: float, tail: float) -> Directions:
     """Dominating pairs of one leaf, for removing and for adding a unit; a mass of `tail` may be cut off."""
     if isinstance(event, Sampled):
-        remove, add = joint(event.event, step, tail)
+        remove, add = joint(event.event, step, _inner_tail(tail, event.rate))
         return thinned(remove, event.rate, step), thinned_reversed(add, event.rate, step)
     pair = _pair(event, step, tail)
     return pair, pair  # the other leaves are symmetric
@@ -215,7 +215,7 @@ def joint(event: Event, step: float, tail: float) -> Directions:
     """Dominating pairs of a composition, on a grid no finer than `step`, mass by mass."""
     leaves = gather(event)
     alone = len(leaves) == 1 and leaves[0][1] == 1
-    step = max(step, 2 * _extent(event, tail) / (_SINGLE if alone else _DIRECT))
+    step = max(step, 2 * extent(event, tail) / (FINEST if alone else _DIRECT))
     if alone:
         return pairs(leaves[0][0], step, tail)
     parts = [(pairs(leaf, step, tail), times) for leaf, times in leaves]
@@ -223,10 +223,17 @@ def joint(event: Event, step: float, tail: float) -> Directions:
     return _product(remove, tail), _product(add, tail)
 
 
-def _extent(event: Event, tail: float) -> float:
+def extent(event: Event, tail: float) -> float:
     """How large a loss is to be expected, roughly: it sets the grid, not the guarantee."""
+    if isinstance(event, Sampled) and event.rate > 0:
+        return amplified(extent(event.event, _inner_tail(tail, event.rate)), event.rate)
     size = mu(event)
     return min(pure(event), size * size / 2 + size * min(math.sqrt(2 * math.log(1 / tail)), _UNDERFLOW))
+
+
+def _inner_tail(tail: float, rate: float) -> float:
+    """Of what is cut off inside a sample, only a share `rate` is revealed."""
+    return max(tail, min(tail / rate, 1e-6))
 
 
 def _product(parts: list[tuple[Pair, int]], tail: float) -> Pair:

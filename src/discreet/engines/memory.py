@@ -45,7 +45,9 @@ class Memory:
         self._y = None if y is None else column(y, "y")
         self.columns, self.width = self._table.columns, self._table.width
         if self._y is not None and len(self._y) != len(self._table):
-            raise ValueError("X and y have different numbers of rows: Found input variables with inconsistent numbers of samples.")
+            raise ValueError(
+                "X and y have different numbers of rows: Found input variables with inconsistent numbers of samples."
+            )
 
     def empty(self) -> Batch:
         """A batch without rows."""
@@ -60,7 +62,9 @@ class Memory:
 
     def sample(self, rate: float, coins: Coins) -> Memory:
         """A Poisson sample of the rows."""
-        heads = coins.u64(len(self._table)) < np.uint64(min(int(rate * 2.0**64), 2**64 - 1)) if rate < 1 else slice(None)
+        heads = (
+            coins.u64(len(self._table)) < np.uint64(min(int(rate * 2.0**64), 2**64 - 1)) if rate < 1 else slice(None)
+        )
         lot = Memory.__new__(Memory)
         lot._block, lot.columns, lot.width = self._block, self.columns, self.width
         lot._table = self._table.take(heads)
@@ -162,7 +166,9 @@ def _table(X: Any, numeric: bool) -> _Table:
         return _Array(X, numeric=numeric)
     family = type(X).__module__.split(".")[0]
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise TypeError("Sparse input is not supported: private sums are dense. Hint: X.toarray(), if it fits in memory.")
+        raise TypeError(
+            "Sparse input is not supported: private sums are dense. Hint: X.toarray(), if it fits in memory."
+        )
     if type(X).__name__ == "LazyFrame":
         raise TypeError("A lazy polars frame is not in memory. Hint: `.collect()` it.")
     if family == "pandas" and hasattr(X, "columns"):
@@ -185,7 +191,9 @@ def column(values: Any, name: str) -> NDArray[np.float64]:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one number per row: y should be a 1d array. Several targets are not supported.")
+        raise ValueError(
+            f"{name} must be one number per row: y should be a 1d array. Several targets are not supported."
+        )
     return np.asarray(_numbers(array, name), np.float64)
 
 

@@ -94,8 +94,8 @@ class LinearRegression(PrivateRegressor):
             raise ValueError(f"The `method` of LinearRegression is 'auto' or 'adassp'. Got {self.method!r}.")
         if budget.pure:
             raise ValueError(
-                "LinearRegression adds Gaussian noise, which needs delta > 0. Got delta = 0. Hint: delta=1e-6, or anything "
-                "far below one over the number of rows."
+                "LinearRegression adds Gaussian noise, which needs delta > 0. Got delta = 0. "
+                "Hint: delta=1e-6, or anything far below one over the number of rows."
             )
         return budget
 

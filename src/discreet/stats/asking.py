@@ -74,7 +74,9 @@ class Question:
             try:
                 low, high = bounds
             except (TypeError, ValueError):
-                raise ValueError("`bounds` must be (low, high), or discreet.Bounds, or None to estimate them.") from None
+                raise ValueError(
+                    "`bounds` must be (low, high), or discreet.Bounds, or None to estimate them."
+                ) from None
             bounds = Bounds(low, high)
         return bounds.matched(self.curator.width, self.curator.columns)
 

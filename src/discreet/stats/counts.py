@@ -69,10 +69,14 @@ def histogram(
     if categories is not None:
         labels = _lists(categories, width)
         cells, shape, axes = _label_cells(labels), tuple(map(len, labels)), tuple(map(tuple, labels))
-        (share,), notes = question.budget.split(1), ()
+        (share,), notes = question.budget.split(1), tuple[str, ...]()
     else:
         edges, share, notes = _edges(question, bins, bounds)
-        cells, shape, axes = _edge_cells(edges), tuple(len(e) - 1 for e in edges), tuple(tuple(e.tolist()) for e in edges)
+        cells, shape, axes = (
+            _edge_cells(edges),
+            tuple(len(e) - 1 for e in edges),
+            tuple(tuple(e.tolist()) for e in edges),
+        )
 
     # BOUND + SUMMARISE: each row adds one to its cell
     query = BoundedSum(OneHot(lambda rows: _ravel(cells(rows), shape), int(np.prod(shape))), order=question.order)
@@ -150,5 +154,3 @@ def _ravel(codes: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64
     for code, size in zip(codes.T, shape, strict=True):
         flat = flat * size + code
     return np.where((codes < 0).any(axis=1), -1, flat)
-
-

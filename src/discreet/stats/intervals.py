@@ -18,9 +18,9 @@ DRAWS = 20_001
 def reach(confidence: float, normal: Any, noise: tuple[Any, ...], event: Event) -> Any:
     """How far from 0 the sum of a normal error and noises reaches, with the given confidence.
 
-    `normal` is the standard deviation of the sampling error, `noise` those of independent noises of the event's law. All
-    Gaussian: a multiple of the total deviation. With Laplace noise: by simulation, with public random numbers, since what
-    is computed here is a property of known laws and not of the data.
+    `normal` is the standard deviation of the sampling error, `noise` those of independent noises of the event's law.
+    All Gaussian: a multiple of the total deviation. With Laplace noise: by simulation, with public random numbers:
+    what is computed here is a property of known laws and not of the data.
     """
     variance = np.square(normal) + sum(np.square(part) for part in noise)
     if not any(isinstance(leaf, Laplace) for leaf, _ in flatten(event)):

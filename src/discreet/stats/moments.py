@@ -16,9 +16,7 @@ from discreet.stats.intervals import reach
 Floats = NDArray[np.float64]
 
 
-def sum(
-    x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
-) -> Release:
+def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
     """The sum of a column, clipped to its bounds; of a table, of each column.
 
     The interval is for the sum over these data: there is no sampling in it.
@@ -100,7 +98,7 @@ def _powers(question: Question, x: Any, bounds: Range, weights: tuple[float, flo
     # BOUND: z in [-1, 1]
     def powers(rows: Batch) -> Floats:
         z = found.scale(rows.X)
-        return np.hstack([z, z * z] if known else [np.ones_like(z) + 0 * z, z, z * z]) * dealt
+        return np.asarray(np.hstack([z, z * z] if known else [np.ones_like(z), z, z * z]) * dealt)
 
     # SUMMARISE
     norm = float(np.linalg.norm(dealt, question.order))
@@ -109,14 +107,12 @@ def _powers(question: Question, x: Any, bounds: Range, weights: tuple[float, flo
     noisy = question.curator.measure(query, share)
     # SOLVE
     value, std = noisy.value / dealt, noisy.std / dealt
-    if known:
+    if question.n is not None:
         return found, _Powers(float(question.n), value, np.array([0.0, *std]), noisy), notes
     return found, _Powers(float(value[0]), value[1:], std, noisy), notes
 
 
-def mean(
-    x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
-) -> Release:
+def mean(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
     """The mean of a column.
 
     The interval is for the mean of the population the rows were drawn from: it accounts for the privacy noise and for

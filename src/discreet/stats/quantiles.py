@@ -10,9 +10,9 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.budget import choice
+from discreet.budget import Budget, choice
 from discreet.events import Choice, Event
-from discreet.lipschitz import rank_score
+from discreet.lipschitz import Score, rank_score
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 from discreet.stats.asking import Options, Question, Range, ask, present
@@ -34,10 +34,10 @@ def quantile(
 ) -> Release:
     """The value below which a share `q` of a column lies; for a list of `q`, one value each.
 
-    The range is cut into `cells` even cells; a cell is chosen by how near it is, in rows, to holding the quantile. Ranks
-    are robust: what the bounds cut off does not matter, and the error is in ranks, not in the units of the data. The
-    interval is for the quantile of the population: it accounts for the choice and for the sampling. The promise kept is
-    the pure one; δ is not used.
+    The range is cut into `cells` even cells; a cell is chosen by how near it is, in rows, to holding the quantile.
+    Ranks are robust: what the bounds cut off does not matter, and the error is in ranks, not in the units of the data.
+    The interval is for the quantile of the population: it accounts for the choice and for the sampling. The promise
+    kept is the pure one; δ is not used.
 
     Examples
     --------
@@ -46,14 +46,17 @@ def quantile(
     >>> bool(abs(quantile(x, 0.9, bounds=(0, 100), epsilon=1.0).value - 90) < 5)
     True
     """
-    return _quantile("quantile", x, q, bounds, epsilon, cells, options)
+    return _quantile("quantile", x, q, bounds, (epsilon, delta), cells, options)
 
 
-def _quantile(name: str, x: Any, q: Any, bounds: Range, epsilon: float, cells: int, options: Options) -> Release:
+def _quantile(
+    name: str, x: Any, q: Any, bounds: Range, promise: tuple[float, float], cells: int, options: Options
+) -> Release:
+    budget = Budget(*promise)  # checks both; the choices below keep the pure promise, which implies it
     ranks = [_rank(part) for part in np.atleast_1d(q).tolist()]
     if not isinstance(cells, int) or cells < 2:
         raise ValueError(f"The `cells` of {name} must be a whole number >= 2. Got {cells!r}.")
-    question = ask(name, x, epsilon, 0.0, options)
+    question = ask(name, x, budget.epsilon, 0.0, options)
     if question.curator.width != 1:
         raise ValueError(f"The {name} is of one column.")
     # a count; then for each rank the quantile itself and the two ends of its interval
@@ -72,18 +75,17 @@ def _quantile(name: str, x: Any, q: Any, bounds: Range, epsilon: float, cells: i
     # PRIVATISE: the ranks of the ends depend on the noisy count; what each choice costs does not
     n = _fewest(question, question.curator.measure(rows, for_count))
     chosen = []
-    for rank, here, left, right in zip(ranks, shares[::3], shares[1::3], shares[2::3], strict=True):
-        margin = _margin(rank, n, cells, question.curator.buys(left), question.confidence)
-        for share, at, role in ((here, rank, name), (left, rank - margin, "low end"), (right, rank + margin, "high end")):
-            at = min(max(at, Fraction(0)), Fraction(1)).limit_denominator(FINEST)
-            chosen.append(int(question.curator.choose(table, share, rank_score(at, role)).value))
+    for rank, *three in zip(ranks, shares[::3], shares[1::3], shares[2::3], strict=True):
+        margin = _margin(rank, n, cells, question.curator.buys(three[1]), question.confidence)
+        wanted = (rank_score(rank, name), _score(rank - margin, "low end"), _score(rank + margin, "high end"))
+        chosen += [question.curator.choose(table, *ask).value for ask in zip(three, wanted, strict=True)]
 
     # SOLVE: the middle of the cell; the outer edges of the two others
-    at, first, last = (np.array(chosen[i::3]) for i in range(3))
-    value = low + step * (at + 0.5)
-    interval = low + step * np.minimum(first, at), low + step * (np.maximum(last, at) + 1)
+    here, first, last = np.array(chosen).reshape(-1, 3).T
+    value = low + step * (here + 0.5)
+    interval = low + step * np.minimum(first, here), low + step * (np.maximum(last, here) + 1)
     if np.ndim(q) == 0:
-        return question.answer(name, float(value[0]), None, tuple(float(end[0]) for end in interval), notes=notes)
+        return question.answer(name, value.item(), None, (interval[0].item(), interval[1].item()), notes=notes)
     return question.answer(name, value, None, interval, notes=notes)
 
 
@@ -105,7 +107,7 @@ def median(
     >>> bool(abs(median(x, bounds=(100, 250), epsilon=1.0).value - 170) < 5)
     True
     """
-    return _quantile("median", x, 0.5, bounds, epsilon, cells, options)
+    return _quantile("median", x, 0.5, bounds, (epsilon, delta), cells, options)
 
 
 def _rank(q: float) -> Fraction:
@@ -114,11 +116,15 @@ def _rank(q: float) -> Fraction:
     return Fraction(q).limit_denominator(FINEST)
 
 
+def _score(rank: Fraction, name: str) -> Score:
+    return rank_score(min(max(rank, Fraction(0)), Fraction(1)).limit_denominator(FINEST), name)
+
+
 def _fewest(question: Question, noisy: Release) -> float:
     """A number of rows that there are most probably (99%)."""
     if question.n is not None:
         return max(float(question.n), 1.0)
-    return max(float(noisy.value[0]) - reach(0.98, 0.0, (noisy.std,), noisy.event), 1.0)
+    return max(float(noisy.value[0] - reach(0.98, 0.0, (noisy.std,), noisy.event)), 1.0)
 
 
 def _margin(rank: Fraction, n: float, cells: int, event: Event, confidence: float) -> Fraction:

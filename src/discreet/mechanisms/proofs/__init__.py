@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import inspect
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 _PREFIX = "proves: "
@@ -22,8 +23,8 @@ def stamp(name: str) -> str:
     >>> len(stamp("gaussian.add_gaussian"))
     12
     """
-    found = _find(name)
-    code = getattr(found, "fget", None) or getattr(found, "__func__", found)  # properties and class methods
+    found: Any = _find(name)
+    code: Any = getattr(found, "fget", None) or getattr(found, "__func__", found)  # properties and class methods
     return hashlib.sha256(inspect.getsource(code).encode()).hexdigest()[:12]
 
 
