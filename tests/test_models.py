@@ -273,8 +273,9 @@ def test_an_unpickled_model_does_not_spend_outside_its_account():
     model = LinearRegression(bounds=BOUNDS, ledger=ledger).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    with pytest.raises(LedgerError, match="set_params"):
-        again.fit(X, y)
+    for copy in (again, clone(again), pickle.loads(pickle.dumps(again))):
+        with pytest.raises(LedgerError, match="set_params"):
+            copy.fit(X, y)
     again.set_params(ledger=ledger).fit(X, y)
     assert len(ledger.entries) == 2
 

@@ -159,7 +159,7 @@ def test_empty_data_have_the_same_shape():
         assert Memory(np.empty((0, 4)), np.empty(0)).sum(query).shape == shape
 
 
-@pytest.mark.parametrize("wrong", [{"norm": 0.0}, {"norm": math.inf}, {"order": 3}, {"left_norm": -1.0}])
+@pytest.mark.parametrize("wrong", [{"norm": 0.0}, {"norm": math.inf}, {"order": 3}, {"left_norm": -1.0}, {"bits": 30}])
 def test_bad_arguments(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         BoundedSum(x, x, **wrong)

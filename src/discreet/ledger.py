@@ -23,7 +23,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NoReturn, get_args
 
 from discreet import accounting
 from discreet.accounting import curves, gauss
@@ -231,7 +231,7 @@ class Ledger:
         return message + ". Nothing was charged." + self._hint(entry.event, slack)
 
     def _hint(self, event: Event, slack: float) -> str:
-        if self.currency.name == "gdp" and "Sampled" in repr(event):
+        if self.currency.name == "gdp" and any(isinstance(leaf, Sampled) for leaf, _ in flatten(event)):
             return " Hint: sampling saves nothing in 'gdp'; open the ledger with currency='renyi' for sampled rounds."
         if self.currency.name == "pure" and math.isinf(curves.pure(event)):
             return " Hint: Gaussian noise has no pure ε; open the ledger with delta > 0."
@@ -334,6 +334,20 @@ class Ledger:
 def _fits(amount: float, cap: float) -> bool:
     # A budget is stated to twelve digits: ten charges of 0.1 fit in 1, though ten times the float 0.1 is more than 1.
     return amount <= cap * (1 + 2.0**-40)
+
+
+@dataclass(frozen=True)
+class Detached:
+    """What a pickled model has in place of its ledger: it charges nothing, and says so."""
+
+    data: str
+
+    def refuse(self) -> NoReturn:
+        """Raise, since a charge here would be outside the account."""
+        raise LedgerError(
+            f"This model was unpickled without its ledger of {self.data}; fitting it again would spend outside the "
+            "account. Hint: set_params(ledger=...)."
+        )
 
 
 @lru_cache(maxsize=4096)

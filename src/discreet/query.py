@@ -88,6 +88,8 @@ class BoundedSum:
             value = getattr(self, name)
             if value is not None and not (value > 0 and math.isfinite(value)):
                 raise ValueError(f"The `{name}` of a bounded sum must be a finite number > 0. Got {value!r}.")
+        if not 1 <= self.bits <= BITS + 1:  # ROWS images of two such factors add up below 2^63
+            raise ValueError(f"The `bits` of a bounded sum must be within 1 and {BITS + 1}. Got {self.bits!r}.")
         if self.order not in (1, 2):
             raise ValueError(f"The `order` of a bounded sum is 1 or 2. Got {self.order!r}.")
 
@@ -139,6 +141,8 @@ class BoundedSum:
 
     def __call__(self, batch: Batch) -> Ints:
         """The total of a batch of at most `ROWS` rows, exact, in units of 2^exponent."""
+        if len(batch) > ROWS:
+            raise ValueError(f"A batch has at most {ROWS} rows.")
         with np.errstate(all="ignore"):
             if isinstance(self.left, OneHot):
                 return self._tabulate(self.left, batch)

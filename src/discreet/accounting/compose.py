@@ -24,7 +24,8 @@ from discreet.accounting.tilt import Total, Window, window
 from discreet.events import Event, Sampled
 
 TOLERANCE = 1e-4
-_TAIL = 1e-7  # the share of δ that may go to tails cut off
+# the share of δ that may go to tails cut off; if δ is sought, it may be far below what is expected
+_TAIL = {"delta": 1e-7, "epsilon": 1e-40}
 _SMALLEST = 1e-280  # no δ below this is resolved
 
 
@@ -64,7 +65,7 @@ def _delta(leaves: Leaves, epsilon: float) -> float:
     best = bounds.delta(event, epsilon)
     if only_gaussian(event) or pure(event) <= epsilon:
         return best
-    for _ in range(6):
+    for _ in range(10):
         if best < _SMALLEST:
             break
         found = max(one.delta(epsilon) for one in _windows(leaves, epsilon, best, fixed="epsilon"))
@@ -81,7 +82,7 @@ def _windows(leaves: Leaves, epsilon: float, delta: float, fixed: str) -> list[W
     """The sums of losses around the expected (ε, δ), one for each direction that differs."""
     tilt, spread = _expected(epsilon, delta)
     count = sum(times for _, times in leaves)
-    tail = max(delta * _TAIL / count, 1e-300)
+    tail = max(delta * _TAIL[fixed] / count, 1e-300)
     finest = max(extent(leaf, tail) for leaf, _ in leaves) / FINEST
     step = _aligned(leaves, max(finest, min(spread / 100, _step(count, epsilon, tilt))))
     while True:

@@ -19,7 +19,7 @@ from functools import lru_cache, singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.curves import amplified, mu, pure
+from discreet.accounting.curves import amplified, mu, pure, slack
 from discreet.accounting.leaves import gather
 from discreet.events import Approximate, Choice, Event, Gaussian, Laplace, Sampled
 
@@ -65,8 +65,8 @@ Directions = tuple[Pair, Pair]  # one unit removed, one unit added
 def pairs(event: Event, step: float, tail: float) -> Directions:
     """Dominating pairs of one leaf, for removing and for adding a unit; a mass of `tail` may be cut off."""
     if isinstance(event, Sampled):
-        remove, add = joint(event.event, step, _inner_tail(tail, event.rate))
-        return thinned(remove, event.rate, step), thinned_reversed(add, event.rate, step)
+        remove, add = joint(event.event, step, tail)
+        return thinned(remove, event.rate, step, tail), thinned_reversed(add, event.rate, step, tail)
     pair = _pair(event, step, tail)
     return pair, pair  # the other leaves are symmetric
 
@@ -171,6 +171,7 @@ def split(losses: Floats, masses: Floats, step: float, above: float = 0.0, below
     >>> pair.masses.round(6), bool(abs((pair.masses * np.exp(-pair.losses)).sum() - math.exp(-0.5)) < 1e-15)
     (array([0.377541, 0.622459]), True)
     """
+    losses, masses = losses[masses > 0], masses[masses > 0]
     cell = np.floor(losses / step)
     beyond = np.clip(losses - cell * step, 0.0, step)
     first = int(cell.min())
@@ -185,21 +186,32 @@ def split(losses: Floats, masses: Floats, step: float, above: float = 0.0, below
 # A random sample -----------------------------------------------------------------------------------
 
 
-def thinned(pair: Pair, rate: float, step: float) -> Pair:
-    """((1−q) Q + q P, Q): the unit removed was in the sample with probability q (Zhu, Dong & Wang 2022)."""
-    missing = math.log1p(-rate)
-    losses = np.logaddexp(missing, math.log(rate) + pair.losses)
+def thinned(pair: Pair, rate: float, step: float, tail: float = 0.0) -> Pair:
+    """((1−q) Q + q P, Q): the unit removed was in the sample with probability q (Zhu, Dong & Wang 2022).
+
+    Where Q alone has mass the loss is log(1−q). A mere tail goes to the lowest other loss instead, with the Q
+    mass that this leaves over at −∞, so that it does not stretch the grid.
+    """
+    losses = np.logaddexp(math.log1p(-rate), math.log(rate) + pair.losses)
     masses = (1 - rate) * pair.partner + rate * pair.masses
-    losses, masses = np.append(losses, missing), np.append(masses, (1 - rate) * pair.below)
-    return _coarser(split(losses, masses, step, above=rate * pair.above), pair, rate)
+    slight = pair.below <= 4 * tail
+    losses = np.append(losses, losses.min() if slight else math.log1p(-rate))
+    masses = np.append(masses, (1 - rate) * pair.below)
+    below = pair.below if slight else 0.0
+    return _coarser(split(losses, masses, step, above=rate * pair.above, below=below), pair, rate)
 
 
-def thinned_reversed(pair: Pair, rate: float, step: float) -> Pair:
-    """(P, (1−q) P + q Q): the unit added is in the sample with probability q."""
-    missing = math.log1p(-rate)
-    losses = -np.logaddexp(missing, math.log(rate) - pair.losses)
-    losses, masses = np.append(losses, -missing), np.append(pair.masses, pair.above)
-    return _coarser(split(losses, masses, step, below=rate * pair.below), pair, rate)
+def thinned_reversed(pair: Pair, rate: float, step: float, tail: float = 0.0) -> Pair:
+    """(P, (1−q) P + q Q): the unit added is in the sample with probability q.
+
+    Where P alone has mass the loss is −log(1−q). A mere tail goes to +∞ instead.
+    """
+    losses = -np.logaddexp(math.log1p(-rate), math.log(rate) - pair.losses)
+    slight = pair.above <= 4 * tail
+    losses = np.append(losses, losses.max() if slight else -math.log1p(-rate))
+    masses = np.append(pair.masses, 0.0 if slight else pair.above)
+    above, below = pair.above if slight else 0.0, rate * pair.below + (pair.above if slight else 0.0)
+    return _coarser(split(losses, masses, step, above=above, below=min(1.0, below)), pair, rate)
 
 
 def _coarser(pair: Pair, inner: Pair, rate: float) -> Pair:
@@ -226,14 +238,10 @@ def joint(event: Event, step: float, tail: float) -> Directions:
 def extent(event: Event, tail: float) -> float:
     """How large a loss is to be expected, roughly: it sets the grid, not the guarantee."""
     if isinstance(event, Sampled) and event.rate > 0:
-        return amplified(extent(event.event, _inner_tail(tail, event.rate)), event.rate)
+        apart = -math.log1p(-event.rate) if slack(event) > 0 and event.rate < 1 else 0.0
+        return max(apart, amplified(extent(event.event, tail), event.rate))
     size = mu(event)
     return min(pure(event), size * size / 2 + size * min(math.sqrt(2 * math.log(1 / tail)), _UNDERFLOW))
-
-
-def _inner_tail(tail: float, rate: float) -> float:
-    """Of what is cut off inside a sample, only a share `rate` is revealed."""
-    return max(tail, min(tail / rate, 1e-6))
 
 
 def _product(parts: list[tuple[Pair, int]], tail: float) -> Pair:

@@ -16,8 +16,8 @@ from discreet.budget import Budget, Part, Share
 from discreet.curator import Curator
 from discreet.engines import Rows
 from discreet.engines.memory import as_rows, is_rows
-from discreet.errors import DeltaWarning, LeakWarning, LedgerError, NotPrivateWarning, NotSupported
-from discreet.ledger import Ledger
+from discreet.errors import DeltaWarning, LeakWarning, NotPrivateWarning, NotSupported
+from discreet.ledger import Detached, Ledger
 from discreet.mechanisms.keystream import Keystream
 from discreet.preprocessing import learns_from_data
 from discreet.ranges import NOTE, estimate_bounds
@@ -148,13 +148,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return self.bounds.matched(rows.width, rows.columns)
 
     def _ledger(self, budget: Budget) -> Ledger:
-        if getattr(self, "_detached", False) and self.ledger is None:
-            raise LedgerError(
-                "This model was unpickled, without its ledger; fitting it again would spend outside the account. "
-                "Hint: set_params(ledger=...)."
-            )
         if self.ledger is None:
             return Ledger(budget)
+        if isinstance(self.ledger, Detached):
+            self.ledger.refuse()
         if not isinstance(self.ledger, Ledger):
             raise TypeError(f"The `ledger` must be a discreet.Ledger or None. Got {type(self.ledger).__name__}.")
         return self.ledger
@@ -190,8 +187,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
-        if state.get("ledger") is not None and "release_" in state:
-            state |= {"ledger": None, "_detached": True}  # a fitted model travels without the account
+        if isinstance(state.get("ledger"), Ledger) and "release_" in state:
+            state["ledger"] = Detached(state["ledger"].data)  # a fitted model travels without the account
         return state
 
     def __sklearn_tags__(self) -> Any:
