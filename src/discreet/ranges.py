@@ -15,10 +15,12 @@ from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 
 Floats = NDArray[np.float64]
+Ends = NDArray[np.intp]
 
 LOW, HIGH = -32, 64  # magnitudes told apart: 2^-32 to 2^64; beyond them a value counts as zero, or as the largest
 OCTAVES = 2 * (HIGH - LOW) + 1
 CELLS = 64
+FAR = 0.05  # deviations of the noise that each power of two away from 1 has to show more
 TAIL = 0.002  # of the rows may lie beyond either end: heavy tails are cut there
 NOTE = "bounds were estimated privately, with {share:.0%} of the budget"
 
@@ -37,7 +39,7 @@ def estimate_bounds(curator: Curator, coarse: Share, fine: Share, target: bool) 
     # SUMMARISE + PRIVATISE: octaves
     octaves = OneHot(lambda rows: _octave(columns(rows)), OCTAVES, width)
     noisy = curator.measure(_histogram(octaves, curator, coarse, "octaves"), coarse)
-    first, last = _ends(noisy, width)
+    first, last = _octaves(noisy, width)
     edges = _edges()
     low, high = edges[first], edges[last + 1]
 
@@ -45,7 +47,7 @@ def estimate_bounds(curator: Curator, coarse: Share, fine: Share, target: bool) 
     step = (high - low) / CELLS
     cells = OneHot(lambda rows: _cell(columns(rows), low, step), CELLS, width)
     noisy = curator.measure(_histogram(cells, curator, fine, "ranges"), fine)
-    first, last = _ends(noisy, width)
+    first, last = _cells(noisy, width)
 
     # SOLVE: the cells found, and one more on either side for what the noise hid
     lower = np.maximum(low, low + (first - 1) * step)
@@ -75,13 +77,39 @@ def _cell(values: Floats, low: Floats, step: Floats) -> NDArray[np.int64]:
     return np.where(np.isfinite(code), np.clip(code, 0, CELLS - 1), -1).astype(np.int64)
 
 
-def _ends(noisy: Release, width: int) -> tuple[Any, Any]:
-    """First and last cell of each column, leaving out noise and thin tails."""
+def _octaves(noisy: Release, width: int) -> tuple[Ends, Ends]:
+    """First and last octave of each column: those that stand out of the noise, and their neighbours that may hold rows.
+
+    There are many empty octaves, and one of them taken for full would stretch the range beyond use: no empty octave of
+    any column stands out, except with probability below 5% (Gaussian or Laplace tails alike).
+    """
     counts = np.asarray(noisy.value).reshape(width, -1)
-    # no empty cell of any column passes, except with probability below 5%: Gaussian or Laplace tails alike
     bar = noisy.std * max(math.sqrt(2 * math.log(20 * counts.size)), math.log(20 * counts.size) / math.sqrt(2))
-    sure = np.where(counts > bar, counts, 0.0)
-    none = sure.max(axis=1) == 0
-    sure[none, counts[none].argmax(axis=1)] = 1.0  # too few rows to tell: the likeliest cell
-    share = np.cumsum(sure, axis=1) / sure.sum(axis=1, keepdims=True)
-    return (share > TAIL).argmax(axis=1), (share >= 1 - TAIL).argmax(axis=1)
+    power = np.abs(np.arange(OCTAVES) - (HIGH - LOW)) + LOW
+    # too few rows to tell: the likeliest octave, where magnitudes far from 1 have to show more
+    guess = (counts / noisy.std - FAR * np.abs(power)).argmax(axis=1)
+    sure = (counts > bar) | (np.arange(OCTAVES) == guess[:, None])
+    likely = sure | (counts > 1.5 * noisy.std)
+    first, last = sure.argmax(axis=1), counts.shape[1] - 1 - sure[:, ::-1].argmax(axis=1)
+    column = np.arange(width)
+    for _ in range(8):
+        first = np.where(likely[column, np.maximum(first - 1, 0)], np.maximum(first - 1, 0), first)
+        last = np.where(likely[column, np.minimum(last + 1, OCTAVES - 1)], np.minimum(last + 1, OCTAVES - 1), last)
+    return first, last
+
+
+def _cells(noisy: Release, width: int) -> tuple[Ends, Ends]:
+    """First and last cell of each column with more than a thin tail beyond them, as far as the noise lets one see.
+
+    Rows are summed up from either end, since each cell by itself may hold too few to stand out. Where nothing does, the
+    whole range is kept: too wide costs little, too narrow much.
+    """
+    counts = np.asarray(noisy.value).reshape(width, -1)
+    noise = noisy.std * np.sqrt(np.arange(1, CELLS + 1))
+    total = np.maximum(counts.sum(axis=1, keepdims=True), 0)
+    from_left = np.cumsum(counts, axis=1) > TAIL * total + noise
+    from_right = np.cumsum(counts[:, ::-1], axis=1) > TAIL * total + noise
+    first = np.where(from_left.any(axis=1), from_left.argmax(axis=1), 0)
+    last = np.where(from_right.any(axis=1), CELLS - 1 - from_right.argmax(axis=1), CELLS - 1)
+    crossed = first > last
+    return np.where(crossed, 0, first), np.where(crossed, CELLS - 1, last)

@@ -211,12 +211,14 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         return bounds
 
     def predict(self, X: Any) -> Any:
-        """The predicted target of each row, within the target's bounds; NaN where a feature is not finite."""
+        """The predicted target of each row, within the target's bounds; NaN where a feature is not finite.
+
+        Features beyond their bounds count as at them, as they did in fitting.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         assert self.bounds_.target is not None
-        with np.errstate(all="ignore"):
-            linear = X @ self.coef_ + self.intercept_
+        linear = np.clip(X, self.bounds_.lower, self.bounds_.upper) @ self.coef_ + self.intercept_
         return np.clip(np.where(np.isfinite(X).all(axis=1), linear, np.nan), *self.bounds_.target)
 
 
