@@ -1,6 +1,6 @@
 """The main job on a bundled table: a private model, private statistics, the ledger, and a picture of the trade-off.
 
-    make demo
+make demo
 """
 
 from __future__ import annotations
@@ -51,7 +51,11 @@ def main() -> None:
 
     say("\n[bold]4. Private statistics[/], each with a 95% interval:")
     age, promise = X[:, 0], {"epsilon": 0.3, "delta": 1e-6, "ledger": ledger}
-    answers = [count(age, **promise), mean(age, (0, 110), **promise), median(y, (0, 60_000), epsilon=0.2, ledger=ledger)]
+    answers = [
+        count(age, **promise),
+        mean(age, (0, 110), **promise),
+        median(y, (0, 60_000), epsilon=0.2, ledger=ledger),
+    ]
     for answer, truth in zip(answers, (len(age), age.mean(), np.median(y)), strict=True):
         low, high = answer.interval
         say(f"  {answer.name:9} {answer.value:12,.1f}   [{low:,.1f}, {high:,.1f}]   (truth {truth:,.1f})", markup=False)

@@ -40,8 +40,8 @@ def _(event: Gaussian, output: ArrayLike) -> Any:
 
 @privacy_loss.register
 def _(event: Laplace, output: ArrayLike) -> Any:
-    x = np.asarray(output, np.float64)
-    return (np.abs(x - 1) - np.abs(x)) / event.scale
+    # |x - 1| - |x| = 1 - 2x between the two answers, ±1 beyond them
+    return (1 - 2 * np.clip(np.asarray(output, np.float64), 0, 1)) / event.scale
 
 
 @dataclass(frozen=True)
