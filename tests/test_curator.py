@@ -108,8 +108,14 @@ def math_half():
 
 
 def test_laplace_noise_needs_an_l1_bound():
+    one = curator(budget=Budget(1.0))
     with pytest.raises(ValueError, match="order=1"):
-        curator(budget=Budget(1.0)).measure(BoundedSum(x), Budget(1.0).whole())
+        one.measure(BoundedSum(x), Budget(1.0).whole())
+    with pytest.raises(ValueError, match="does not buy a measurement"):
+        one.measure(BoundedSum(x, order=1), Budget(1.0).whole("choice"))
+    with pytest.raises(ValueError, match="does not buy a choice"):
+        one.choose(BoundedSum(OneHot(x, 4, 2)), Budget(1.0).whole(), rank_score(math_half()))
+    assert one.ledger.entries == ()
 
 
 def test_promises_of_different_kinds_do_not_mix():

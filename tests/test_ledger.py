@@ -17,7 +17,7 @@ import pytest
 from sklearn.base import clone
 
 from discreet import Budget, BudgetExceeded, Ledger, LedgerError, VersionError
-from discreet.accounting import curves, mu, noise_multiplier
+from discreet.accounting import best_order, curves, mu, noise_multiplier
 from discreet.events import Approximate, Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
 
 
@@ -107,9 +107,8 @@ def test_pure_currency_refuses_gaussians_with_a_hint():
 
 
 def test_renyi_at_one_order_amplifies_sampling():
-    ledger = Ledger(Budget(2.0, 1e-5), "renyi")
-    step = Repeated(Sampled(0.01, Gaussian(1.0)), 100)
-    charged = 0
+    step, charged = Repeated(Sampled(0.01, Gaussian(1.0)), 100), 0
+    ledger = Ledger(Budget(2.0, 1e-5), "renyi", order=best_order(2.0, 1e-5, step))
     with pytest.raises(BudgetExceeded):
         while True:
             ledger.charge("epoch", step)
@@ -243,12 +242,12 @@ def test_twenty_kills_lose_no_charge(tmp_path):
     path, coin = tmp_path / "ledger.db", random.Random(0)
     ledger, known = Ledger.open(path, Budget(1.0)), 0
     for _ in range(20):
-        process = subprocess.Popen([sys.executable, "-c", SPENDER, str(path)], stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        time.sleep(coin.uniform(0.01, 0.15))
-        process.send_signal(signal.SIGKILL)
-        reported = process.stdout.read().count("charged\n")
-        process.wait()
+        command = [sys.executable, "-c", SPENDER, str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(coin.uniform(0.01, 0.15))
+            process.send_signal(signal.SIGKILL)
+            reported = process.stdout.read().count("charged\n")
         entries = len(Ledger.open(path).entries)
         assert known + reported <= entries <= known + reported + 1
         known = entries

@@ -334,3 +334,24 @@ def test_bounds_not_given_are_paid_for_and_work_on_heavy_tails_and_mixed_units(n
     assert epsilon(model.release_.event, 1e-6) <= 3.0
     assert model.bounds_.upper[0] < 1e8 and model.bounds_.upper[2] < 1 and model.bounds_.lower[1] > 1000
     assert model.score(X[1:], y[1:]) > (0.5 if n > 10_000 else 0.2)
+
+
+def test_errors_of_prediction_show_no_value():
+    X, y = data(50)
+    model = LinearRegression(bounds=BOUNDS).fit(X, y)
+    for call in (model.predict, BoundsScaler(Bounds(-1, 1)).fit(X).transform):
+        with pytest.raises(TypeError) as caught:
+            call(np.array([["secret-value", "1", "2"]], dtype=object))
+        assert "secret" not in str(caught.value)
+
+
+def test_dates_are_not_numbers():
+    X = np.array([["2020-01-01"]] * 5, dtype="datetime64[D]")
+    with pytest.raises(TypeError, match="dates"):
+        LinearRegression(bounds=Bounds(-1, 1, target=(0, 1))).fit(X, np.zeros(5))
+
+
+def test_delta_is_warned_of_where_n_is_public():
+    X, y = data(100)
+    with pytest.warns(DeltaWarning, match="1/n"):
+        LinearRegression(delta=1e-2, neighbours="replace-one", bounds=BOUNDS).fit(X, y)

@@ -92,6 +92,8 @@ def audit(
     """
     if runs < 20:
         raise ValueError(f"The `runs` of an audit must be at least 20. Got {runs!r}.")
+    if getattr(mechanism, "random_state", None) is not None:
+        raise ValueError("A seeded estimator has the same noise in every run. Hint: random_state=None.")
     run = _runner(mechanism)
     if data is None:
         data, neighbour = worst_case(mechanism)

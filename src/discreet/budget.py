@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
+
+from discreet.errors import DeltaWarning
 
 Neighbours = Literal["add-remove", "replace-one"]
 Kind = Literal["noise", "radial", "choice"]
@@ -88,13 +91,23 @@ class Budget:
         """All of it, for one measurement or choice."""
         return self.split(Part(1.0, kind))[0]
 
+    def warn_of_delta(self, n: int | None, stacklevel: int = 3) -> None:
+        """Warn if δ is not far below 1/n, where n is public."""
+        if n and self.delta * n > 0.1:
+            warnings.warn(
+                f"delta = {self.delta:g} is not far below 1/n for n = {n}: such a promise would allow to publish whole "
+                f"{self.unit}s. Choose delta <= {0.01 / n:.1g}.",
+                DeltaWarning,
+                stacklevel=stacklevel,
+            )
+
     def group(self, size: int) -> Budget:
         """What the promise is worth to `size` units together: (kε, k e^((k-1)ε) δ).
 
         >>> Budget(0.5).group(3).epsilon
         1.5
         """
-        if not (isinstance(size, int) and size >= 1):
+        if not (isinstance(size, numbers.Integral) and size >= 1):
             raise ValueError(f"The `size` of a group must be a whole number >= 1. Got {size!r}.")
         delta = size * math.exp((size - 1) * self.epsilon) * self.delta
         if delta >= 1:
@@ -141,8 +154,8 @@ class Budget:
                 f"of {self.unit}s."
             )
         lines.append(
-            f"Everybody can deny: each answer was at most {factor:.3g} times as likely with their {self.unit} as "
-            "without it."
+            f"Everybody can deny: {'but for that, ' if self.delta else ''}each answer was at most {factor:.3g} times "
+            f"as likely with their {self.unit} as without it."
         )
         return "\n".join(lines)
 

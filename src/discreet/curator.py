@@ -68,6 +68,7 @@ class Curator:
         then : a function proved 1-Lipschitz, of which the noisy value is wanted instead of the total.
         """
         widths = query.widths(self._rows.empty())
+        self._refuse(query, widths, self.buys(share), then)
         event = self._pay(share)
         query = query.coarser(_noise(event), widths)
         sensitivity = query.sensitivity(widths, share.budget.neighbours)
@@ -85,16 +86,23 @@ class Curator:
             query.name if then is None else f"{then.name} of {query.name}", value, std, event, share.budget
         )
 
+    def _refuse(self, query: BoundedSum, widths: tuple[int, int], event: Event, then: Lipschitz | None) -> None:
+        """Raise what can be known to go wrong, before anything is charged."""
+        if isinstance(event, Choice):
+            raise ValueError("A share for a choice does not buy a measurement. Hint: a plain weight in split.")
+        if isinstance(event, Laplace) and query.order == 2 and math.prod(widths) > 1 and then is None:
+            raise ValueError(
+                "Laplace noise needs a sum bounded in ℓ1. Hint: BoundedSum(..., order=1), or radial(weight)."
+            )
+        if then is not None:
+            then.check(query)
+
     def _perturb(self, total: Exact, sensitivity: Fraction, event: Event, order: int, symmetric: bool) -> Exact:
         if isinstance(event, Gaussian):
             if order == 1:  # ‖·‖₂ <= ‖·‖₁, so the bound serves
                 return add_gaussian(total, sensitivity, event, self._rng)
             return add_gaussian(total, sensitivity, event, self._rng, symmetric=symmetric)
         if isinstance(event, Laplace):
-            if order == 2 and total.size > 1:
-                raise ValueError(
-                    "Laplace noise needs a sum bounded in ℓ1. Hint: BoundedSum(..., order=1), or radial(weight)."
-                )
             return add_laplace(total, sensitivity, event, self._rng)
         assert isinstance(event, Pure)
         return add_norm(total, sensitivity, event.epsilon, self._rng)
@@ -102,6 +110,8 @@ class Curator:
     def choose(self, query: BoundedSum, share: Share, score: Score) -> Release:
         """The index of a good candidate by the exponential mechanism, scores computed from the query's exact total."""
         query.widths(self._rows.empty())
+        if not isinstance(self.buys(share), Choice):
+            raise ValueError("A share for a measurement does not buy a choice. Hint: choice(weight) in split.")
         event = self._pay(share)
         assert isinstance(event, Choice)
         scores, sensitivity = score(self._total(query), share.budget.neighbours)

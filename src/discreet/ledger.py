@@ -112,7 +112,8 @@ class Ledger:
     ----------
     budget : the cap.
     currency : "pure", "gdp" or "renyi"; by default "gdp" if δ > 0, else "pure".
-    order : of "renyi": a whole number >= 2; by default the one that lets most Gaussian noise through.
+    order : of "renyi": a whole number >= 2; by default the one that lets most Gaussian noise through. For sampled
+        rounds ask `discreet.accounting.best_order(epsilon, delta, event)`.
     reserve : share of δ kept for events that have a δ of their own (unknown keys, say), for "gdp" and "renyi".
     data : a name for the data set, written on every release.
 
@@ -237,6 +238,8 @@ class Ledger:
             return " Hint: Gaussian noise has no pure ε; open the ledger with delta > 0."
         if slack and self.currency.slack_cap < slack:
             return " Hint: open the ledger with `reserve=` to keep some δ for events that have a δ of their own."
+        if self.currency.name != "pure" and math.isfinite(curves.pure(event)):
+            return " Hint: pure answers are dear in this ledger; with a delta > 0 the same question costs far less."
         return ""
 
     @property
@@ -299,7 +302,7 @@ class Ledger:
             if self.currency.name == "gdp":
                 return gauss.epsilon_of(math.sqrt(amount), room) if amount else 0.0
             assert self.currency.order is not None
-            return from_renyi(self.currency.order, amount, room)
+            return from_renyi(self.currency.order, amount, room) if amount else 0.0
 
         return np.array([at(float(delta)) for delta in np.atleast_1d(deltas)])
 

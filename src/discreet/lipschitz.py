@@ -29,12 +29,15 @@ class Lipschitz:
     function: Callable[[np.ndarray], float]
     error: Callable[[int], float]
 
+    def check(self, query: BoundedSum) -> None:
+        """Raise if this is not proved for such a sum."""
+        if not query.symmetric or query.order != 2:
+            raise ValueError(f"{self.name!r} is proved for sums of x x' bounded in ℓ2 only.")
+
     def apply(
         self, total: Exact, query: BoundedSum, widths: tuple[int, int], neighbours: Neighbours
     ) -> tuple[Exact, Fraction]:
         """The value on the query's grid, and its sensitivity with float error charged."""
-        if not query.symmetric or query.order != 2:
-            raise ValueError(f"{self.name!r} is proved for sums of x x' bounded in ℓ2 only.")
         # one row moves an eigenvalue by at most ‖x‖²; exchanged too, since one term raises it and the other lowers it
         one = query.sensitivity(widths, "add-remove")
         radius = ROWS * float(one)

@@ -43,6 +43,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def transform(self, X: Any) -> Any:
         """Scale."""
         check_is_fitted(self)
+        Memory(X)  # errors that show no value
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         return self.bounds_.scale(X)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Share
 from discreet.curator import Curator
+from discreet.events import Gaussian, flatten
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 
@@ -20,6 +20,7 @@ Ends = NDArray[np.intp]
 LOW, HIGH = -32, 64  # magnitudes told apart: 2^-32 to 2^64; beyond them a value counts as zero, or as the largest
 OCTAVES = 2 * (HIGH - LOW) + 1
 CELLS = 64
+FALSE = 1e-5  # probability that an empty octave of some column is taken for full
 FAR = 0.05  # deviations of the noise that each power of two away from 1 has to show more
 TAIL = 0.002  # of the rows may lie beyond either end: heavy tails are cut there
 NOTE = "bounds were estimated privately, with {share:.0%} of the budget"
@@ -81,10 +82,12 @@ def _octaves(noisy: Release, width: int) -> tuple[Ends, Ends]:
     """First and last octave of each column: those that stand out of the noise, and their neighbours that may hold rows.
 
     There are many empty octaves, and one of them taken for full would stretch the range beyond use: no empty octave of
-    any column stands out, except with probability below 5% (Gaussian or Laplace tails alike).
+    any column stands out, except with probability below `FALSE` (Gaussian or Laplace tails alike).
     """
     counts = np.asarray(noisy.value).reshape(width, -1)
-    bar = noisy.std * max(math.sqrt(2 * math.log(20 * counts.size)), math.log(20 * counts.size) / math.sqrt(2))
+    rare = math.log(counts.size / FALSE)
+    gaussian = all(isinstance(leaf, Gaussian) for leaf, _ in flatten(noisy.event))
+    bar = noisy.std * (math.sqrt(2 * rare) if gaussian else rare / math.sqrt(2))
     power = np.abs(np.arange(OCTAVES) - (HIGH - LOW)) + LOW
     # too few rows to tell: the likeliest octave, where magnitudes far from 1 have to show more
     guess = (counts / noisy.std - FAR * np.abs(power)).argmax(axis=1)

@@ -95,7 +95,13 @@ class Release:
             lines.append(f"  privacy noise   {_short(self.std)} (standard deviation)")
         lines.append(f"  promise         {self.budget}")
         lines.append(f"  data            {self.data or 'unnamed'}")
-        lines += [f"  measured        {part.name}: noise {_short(part.std)}" for part in self.parts]
+        for part in self.parts:
+            chosen = part.std is None
+            lines.append(
+                f"  chosen          {part.name}"
+                if chosen
+                else f"  measured        {part.name}: noise {_short(part.std)}"
+            )
         lines += [
             f"  ran             {event}{f' × {times}' if times > 1 else ''}" for event, times in flatten(self.event)
         ]

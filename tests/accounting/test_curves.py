@@ -83,6 +83,13 @@ def test_choice_by_rule():
     assert renyi(Choice(40.0), 4) <= 40.0
 
 
+@given(epsilon=epsilons, rate=st.floats(-12, 0).map(lambda x: 10.0**x))
+@settings(max_examples=100, deadline=None)
+def test_amplified_epsilon_is_never_below_exact(epsilon, rate):
+    exact = mpmath.log1p(mpmath.mpf(rate) * mpmath.expm1(mpmath.mpf(epsilon)))
+    assert exact <= pure(Sampled(rate, Pure(epsilon))) * (1 + mpmath.mpf(1e-25)) <= exact * (1 + mpmath.mpf("1e-11"))
+
+
 def test_sampling():
     assert pure(Sampled(0.5, Pure(1.0))) == pytest.approx(math.log1p(0.5 * math.expm1(1.0)))
     assert amplified(1000.0, 0.5) == pytest.approx(1000 + math.log(0.5))

@@ -29,6 +29,7 @@ from discreet.accounting.convert import (
     to_replace_one,
 )
 from discreet.accounting.leaves import whole
+from discreet.accounting.loss import loss_distribution, privacy_loss
 from discreet.events import Event
 
 __all__ = [
@@ -39,8 +40,10 @@ __all__ = [
     "delta",
     "epsilon",
     "group",
+    "loss_distribution",
     "mu",
     "noise_multiplier",
+    "privacy_loss",
     "renyi_cap",
     "scale",
     "scaled",
@@ -94,6 +97,4 @@ def mu(epsilon: float, delta: float) -> float:
     >>> round(1 / mu(1.0, 1e-5), 8)
     3.73063163
     """
-    return gauss.mu_of(
-        arguments.positive("epsilon", epsilon), arguments.probability("delta", delta, zero=False)
-    )
+    return gauss.mu_of(arguments.positive("epsilon", epsilon), arguments.probability("delta", delta, zero=False))

@@ -19,13 +19,14 @@ from functools import lru_cache
 from discreet.accounting import bounds, gauss
 from discreet.accounting.curves import only_gaussian, pure
 from discreet.accounting.leaves import Leaves, gather, joined
-from discreet.accounting.pairs import FINEST, extent, pairs
+from discreet.accounting.pairs import FINEST, GridTooLarge, extent, pairs
 from discreet.accounting.tilt import Total, Window, window
 from discreet.events import Event, Sampled
 
 TOLERANCE = 1e-4
 # the share of δ that may go to tails cut off; if δ is sought, it may be far below what is expected
 _TAIL = {"delta": 1e-7, "epsilon": 1e-40}
+_ROOM = 9.0  # Chernoff's bound may be e^9 times δ: the transform is 1e-14 of the bound, so 1e-10 of δ
 _SMALLEST = 1e-280  # no δ below this is resolved
 
 
@@ -69,7 +70,7 @@ def _delta(leaves: Leaves, epsilon: float) -> float:
         if best < _SMALLEST:
             break
         found = max(one.delta(epsilon) for one in _windows(leaves, epsilon, best, fixed="epsilon"))
-        settled, best = found > 1e-2 * best, min(best, found)
+        settled, best = found > 0.5 * best, min(best, found)
         if settled:
             break
     return best
@@ -84,12 +85,12 @@ def _windows(leaves: Leaves, epsilon: float, delta: float, fixed: str) -> list[W
     count = sum(times for _, times in leaves)
     tail = max(delta * _TAIL[fixed] / count, 1e-300)
     finest = max(extent(leaf, tail) for leaf, _ in leaves) / FINEST
-    step = _aligned(leaves, max(finest, min(spread / 100, _step(count, epsilon, tilt))))
+    step = _aligned(leaves, max(finest, _step(count, epsilon, spread)))
     while True:
-        found = [_window(total, epsilon, delta, tilt, fixed) for total in _totals(leaves, step, tail)]
-        if all(one is not None for one in found):
-            return [one for one in found if one is not None]
-        step *= 2
+        try:
+            return [_window(total, epsilon, delta, tilt) for total in _totals(leaves, step, tail)]
+        except GridTooLarge:
+            step *= 2
 
 
 def _expected(epsilon: float, delta: float) -> tuple[float, float]:
@@ -98,10 +99,9 @@ def _expected(epsilon: float, delta: float) -> tuple[float, float]:
     return max(epsilon / mu**2 - 0.5, 0.1), mu
 
 
-def _step(count: int, epsilon: float, tilt: float) -> float:
-    """A split over two points `step` apart adds about (λ + 1) step² / 8 to ε, and at most `step`."""
-    allowed = max(TOLERANCE * epsilon, 1e-3 / tilt)
-    return max(math.sqrt(8 * allowed / (count * (tilt + 1))), TOLERANCE * epsilon / count)
+def _step(count: int, epsilon: float, spread: float) -> float:
+    """A split over two points `step` apart adds up to (λ + 1) step² / 8 to ε ≈ (λ + ½) μ², and at most `step`."""
+    return max(spread * min(0.01, math.sqrt(8 * TOLERANCE / count)), TOLERANCE * epsilon / count)
 
 
 def _aligned(leaves: Leaves, step: float) -> float:
@@ -121,16 +121,28 @@ def _totals(leaves: Leaves, step: float, tail: float) -> list[Total]:
     return [remove, Total([(way[1], times) for way, times in both])]
 
 
-def _window(total: Total, epsilon: float, delta: float, tilt: float, fixed: str) -> Window | None:
+def _window(total: Total, epsilon: float, delta: float, start: float) -> Window:
     def chernoff(tilt: float) -> float:
-        gain = tilt * math.log(tilt) - (tilt + 1) * math.log1p(tilt) + total.cumulant(tilt)
-        return (gain - math.log(delta)) / tilt if fixed == "delta" else gain - tilt * epsilon
+        """A bound on log δ at ε."""
+        gain = tilt * math.log(tilt) - (tilt + 1) * math.log1p(tilt)
+        return gain + total.cumulant(tilt) - tilt * epsilon
 
-    return window(total, _lowest(chernoff, tilt), delta)
+    strong = _lowest(chernoff, start)
+    return window(total, _weaker(chernoff, strong, math.log(delta) + _ROOM), strong, delta)
+
+
+def _weaker(chernoff: Callable[[float], float], strong: float, enough: float) -> float:
+    """The least tilt at which rounding is harmless, or the one at which it harms least.
+
+    Any tilt is valid. A strong one stretches the far tail, which rare large losses make long.
+    """
+    if chernoff(strong) >= enough:
+        return strong
+    return math.exp(gauss.last(lambda log: chernoff(math.exp(log)) <= enough, math.log(strong), -12.0, 0.02))
 
 
 def _lowest(function: Callable[[float], float], start: float) -> float:
-    """Roughly where a function with one valley is lowest: any tilt is valid, a good one is tight."""
+    """Roughly where a function with one valley is lowest."""
     here, value, factor = start, function(start), 2.0
     for _ in range(24):
         there = min((here * factor, here / factor), key=function)

@@ -7,8 +7,9 @@ from typing import NoReturn
 
 import numpy as np
 
-from discreet.accounting import arguments
+from discreet.accounting import arguments, curves
 from discreet.errors import NotSupported
+from discreet.events import Event
 
 _MOST_ORDERS = 10**6
 
@@ -84,14 +85,18 @@ def renyi_cap(epsilon: float, delta: float, order: int) -> float:
     return max(0.0, cost - 1e-15 * (epsilon - math.log(delta) + 10))
 
 
-def best_order(epsilon: float, delta: float) -> int:
-    """The whole order at which most Gaussian noise budget (μ² = 2 cap / order) fits within (ε, δ).
+def best_order(epsilon: float, delta: float, event: Event | None = None) -> int:
+    """The whole order at which an event fits most often within (ε, δ); without one, Gaussian noise.
 
-    >>> best_order(1.0, 1e-5)
-    18
+    >>> from discreet.events import Gaussian, Sampled
+    >>> best_order(1.0, 1e-5), best_order(2.0, 1e-5, Sampled(0.01, Gaussian(1.0)))
+    (18, 7)
     """
     epsilon, delta = arguments.positive("epsilon", epsilon), arguments.probability("delta", delta, zero=False)
     most = min(_MOST_ORDERS, 64 + math.ceil(8 * math.log(1 / delta) / epsilon))
     orders = np.arange(2, most + 1)
     caps = epsilon - np.log1p(-1 / orders) + (math.log(delta) + np.log(orders)) / (orders - 1)
-    return int(orders[np.argmax(caps / orders)])
+    if event is None:
+        return int(orders[np.argmax(caps / orders)])
+    useful = orders[caps > 0][:256]
+    return int(max(useful, key=lambda order: renyi_cap(epsilon, delta, int(order)) / curves.renyi(event, int(order))))

@@ -142,7 +142,7 @@ def amplified(epsilon: float, rate: float) -> float:
     >>> round(amplified(1.0, 0.01), 6)
     0.017037
     """
-    if epsilon < 1:
+    if epsilon < _FAR:
         return math.log1p(rate * math.expm1(epsilon))
     return epsilon + math.log(rate + (1 - rate) * math.exp(-epsilon))
 

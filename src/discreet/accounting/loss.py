@@ -1,6 +1,6 @@
 """The privacy loss of an output: how much likelier it was on one data set than on its neighbour, as a logarithm.
 
-ε-DP says that the loss of no output exceeds ε; (ε, δ)-DP bounds how often it may. Here it is a quantity to look at (CO5).
+ε-DP says that the loss of no output exceeds ε; (ε, δ)-DP bounds how often it may. Here it is a quantity to look at.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def privacy_loss(event: Event, output: ArrayLike) -> Any:
     >>> float(privacy_loss(Laplace(2.0), -3.0)), float(privacy_loss(Gaussian(1.0), 0.5))
     (0.5, 0.0)
     """
-    raise TypeError(f"The loss of a single output is known for Gaussian and Laplace events. Got {type(event).__name__}.")
+    raise TypeError(
+        f"The loss of a single output is known for Gaussian and Laplace events. Got {type(event).__name__}."
+    )
 
 
 @privacy_loss.register
@@ -48,8 +50,8 @@ def _(event: Laplace, output: ArrayLike) -> Any:
 class LossDistribution:
     """Which losses occur how often, for outputs on the data set whose loss is worse.
 
-    `beyond(ε)` is the probability that the loss exceeds ε. It is more than the δ that goes with ε, since δ counts a loss
-    of l only by 1 - e^(ε - l).
+    `beyond(ε)` is the probability that the loss exceeds ε. It is more than the δ that goes with ε, since δ counts a
+    loss of l only by 1 - e^(ε - l).
     """
 
     losses: Floats

@@ -28,7 +28,12 @@ Floats = NDArray[np.float64]
 _UNDERFLOW = 37.0  # the normal density at 37 is still an ordinary double
 _HOPELESS = 300.0  # an ε beyond which an event is taken to reveal everything
 _DIRECT = 4096  # grid points up to which two pairs are convolved term by term
+LARGEST = 2**21  # grid points of anything
 FINEST = 2**17  # the largest loss of one event is at most so many steps
+
+
+class GridTooLarge(Exception):
+    """The step is too fine for the range of the losses; a coarser one is as valid."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,6 @@ class Pair:
     def losses(self) -> Floats:
         """The losses of the grid points."""
         return self.step * np.arange(self.first, self.first + len(self.masses), dtype=np.float64)
-
 
     @property
     def partner(self) -> Floats:
@@ -146,6 +150,8 @@ def _leaking(pair: Pair, delta: float) -> Pair:
 def _breaks(edge: float, step: float, widest: float) -> Floats:
     """Points from −edge to edge that include every grid point and are at most `widest` apart."""
     inside = math.floor(edge / step)
+    if inside > LARGEST:
+        raise GridTooLarge
     grid = step * np.arange(-inside, inside + 1, dtype=np.float64)
     even = np.linspace(-edge, edge, 2 + math.ceil(2 * edge / widest) if widest < step else 2)
     return np.unique(np.clip(np.concatenate([grid, even]), -edge, edge))
@@ -174,8 +180,10 @@ def split(losses: Floats, masses: Floats, step: float, above: float = 0.0, below
     losses, masses = losses[masses > 0], masses[masses > 0]
     cell = np.floor(losses / step)
     beyond = np.clip(losses - cell * step, 0.0, step)
-    first = int(cell.min())
-    place, size = (cell - first).astype(np.int64), int(cell.max()) - first + 2
+    first, size = int(cell.min()), int(cell.max() - cell.min()) + 2
+    if size > LARGEST:
+        raise GridTooLarge
+    place = (cell - first).astype(np.int64)
     upper = masses * (np.expm1(-beyond) / math.expm1(-step))
     lower = masses * (np.expm1(step - beyond) / math.expm1(step))
     total = np.bincount(place, lower, size).astype(np.float64) + np.bincount(place + 1, upper, size)
@@ -194,7 +202,7 @@ def thinned(pair: Pair, rate: float, step: float, tail: float = 0.0) -> Pair:
     """
     losses = np.logaddexp(math.log1p(-rate), math.log(rate) + pair.losses)
     masses = (1 - rate) * pair.partner + rate * pair.masses
-    slight = pair.below <= 4 * tail
+    slight = pair.below <= 64 * tail
     losses = np.append(losses, losses.min() if slight else math.log1p(-rate))
     masses = np.append(masses, (1 - rate) * pair.below)
     below = pair.below if slight else 0.0
@@ -207,7 +215,7 @@ def thinned_reversed(pair: Pair, rate: float, step: float, tail: float = 0.0) ->
     Where P alone has mass the loss is −log(1−q). A mere tail goes to +∞ instead.
     """
     losses = -np.logaddexp(math.log1p(-rate), math.log(rate) - pair.losses)
-    slight = pair.above <= 4 * tail
+    slight = pair.above <= 64 * tail
     losses = np.append(losses, losses.max() if slight else -math.log1p(-rate))
     masses = np.append(pair.masses, 0.0 if slight else pair.above)
     above, below = pair.above if slight else 0.0, rate * pair.below + (pair.above if slight else 0.0)

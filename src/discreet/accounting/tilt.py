@@ -21,10 +21,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.pairs import Floats, Pair
+from discreet.accounting.pairs import LARGEST, Floats, GridTooLarge, Pair
 
 UNIT = 2.0**-53
-LARGEST = 2**21  # grid points of a window
+_APART = -3.0  # a largest mass of at least e^-3 in the sum is taken out before the transform
 _OUTSIDE = 16.0  # a window leaves out about e^-16 of what counts
 
 
@@ -136,19 +136,22 @@ class Window:
         return end + math.log1p(share * math.expm1(-self.step)) + self.shift
 
 
-def window(total: Total, tilt: float, target: float) -> Window | None:
-    """The sum of the losses around a δ of `target`; None if that takes too many grid points."""
+def window(total: Total, tilt: float, strong: float, target: float) -> Window:
+    """The sum of the losses around a δ of `target`; `strong` is the tilt that gives the best Chernoff bound."""
     mean, spread = total.moments(tilt)
     cumulant, unit = total.cumulant(tilt), max(spread, total.step)
-    higher = [(at, total.cumulant(at)) for at in (tilt + k / unit for k in (0.0, 0.5, 1.0, 2.0, 4.0, 6.0))]
-    lower = [(at, total.cumulant(at)) for at in (tilt - k / unit for k in (4.0, 6.0, 8.0))]
+    ratio = max(2.0, 1.5 * strong / tilt)
+    upward = [tilt * ratio ** (k / 6) for k in range(7)] + [tilt + k / unit for k in (0.5, 1.0, 2.0, 4.0, 6.0)]
+    downward = [tilt / 2, 0.0, -1.0, -3.0] + [tilt - k / unit for k in (4.0, 6.0, 8.0)]
+    higher = [(at, total.cumulant(at)) for at in upward]
+    lower = [(at, total.cumulant(at)) for at in downward]
     high = min((there - math.log(target) + _OUTSIDE) / at for at, there in higher)
     low = max((there - cumulant + _OUTSIDE) / (at - tilt) for at, there in lower)
     # tilted mass above `wraps` must not come round to the losses above the mean, where it would count
     wraps = min((there - cumulant + _OUTSIDE) / (at - tilt) for at, there in higher[1:])
     first, size = _extent(total, low, max(high, low + wraps - mean))
     if size > LARGEST:
-        return None
+        raise GridTooLarge
     losses = total.step * np.arange(first, first + size, dtype=np.float64)
     top, growth = float(losses[-1]), _growth(total, tilt, cumulant, size)
     beyond = min(math.exp(min(0.0, there - at * top)) for at, there in higher)
@@ -187,42 +190,84 @@ def _growth(total: Total, tilt: float, cumulant: float, size: int) -> float:
 
 
 def _convolution(total: Total, tilt: float, first: int, size: int) -> Floats:
-    """Upper bounds on the masses of the tilted sum, modulo `size`, from index `first` on."""
+    """Upper bounds on the masses of the tilted sum, modulo `size`, from index `first` on.
+
+    Each part is its largest mass a, at loss 0 after a shift, and the others: f̂ = a (1 + z). The product of all is
+    A e^L with A = Π a^T and L = Σ T log(1 + z). Where A is not small the mass A itself is taken out,
+    and only A (e^L − 1) is transformed back, so that rounding is relative to what the other masses do.
+    """
+    shifts, peaks = _peaks(total, tilt)
+    peak = math.fsum(times * math.log(a) for a, (_, times) in zip(peaks, total.parts, strict=True))
+    apart = peak > _APART
     power = np.zeros(size // 2 + 1, dtype=np.complex128)
-    doubt, ceiling = np.full(len(power), 8 * UNIT), np.zeros(len(power))
-    unit = (8 + len(total.parts)) * UNIT
+    doubt, ceiling = np.full(len(power), 8 * UNIT * (1 + abs(peak))), np.zeros(len(power))
     for i, (pair, times) in enumerate(total.parts):
-        masses = total.tilted(i, tilt)[1]
-        places = np.arange(pair.first, pair.first + len(masses)) % size
-        circle = np.bincount(places, masses, size).astype(np.float64)
-        transform, error = _transform(circle)
-        modulus = np.abs(transform)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(transform)
-            doubt += times * (error / modulus + unit * (np.abs(logs.real) + math.pi))
-            ceiling += times * np.log(modulus * (1 + unit) + error)
-            power += times * logs
-    circle = np.fft.irfft(np.exp(power), size)
-    circle = np.maximum(circle, 0.0) + _rounding(power, doubt, ceiling, size)
-    return np.roll(circle, -(first % size))
+        others = total.tilted(i, tilt)[1].copy()
+        others[shifts[i] - pair.first] = 0.0
+        places = np.arange(pair.first - shifts[i], pair.first - shifts[i] + len(others)) % size
+        transform, error = _transform(np.bincount(places, others, size).astype(np.float64))
+        _multiply(transform / peaks[i], error / peaks[i], times, power, doubt, ceiling, len(total.parts))
+    spectrum = np.expm1(power) if apart else np.exp(power + peak)
+    scale = math.exp(peak) if apart else 1.0
+    lift = 0.0 if apart else peak
+    circle = np.fft.irfft(spectrum, size)
+    circle[0] += 1.0 if apart else 0.0
+    circle = np.maximum(circle, 0.0) + _rounding(spectrum, power.real + lift, doubt, ceiling + lift, size)
+    start = first - sum(times * shift for shift, (_, times) in zip(shifts, total.parts, strict=True))
+    return np.roll(circle, -(start % size)) * scale
+
+
+def _peaks(total: Total, tilt: float) -> tuple[list[int], list[float]]:
+    """Where the largest tilted mass of each part is, and how large."""
+    tilted = [total.tilted(i, tilt)[1] for i in range(len(total.parts))]
+    at = [int(masses.argmax()) for masses in tilted]
+    shifts = [pair.first + k for k, (pair, _) in zip(at, total.parts, strict=True)]
+    return shifts, [float(masses[k]) for k, masses in zip(at, tilted, strict=True)]
+
+
+def _multiply(
+    z: NDArray[np.complex128],
+    error: float,
+    times: int,
+    power: NDArray[np.complex128],
+    doubt: Floats,
+    ceiling: Floats,
+    parts: int,
+) -> None:
+    """Add `times` log(1 + z) to `power`, its possible error to `doubt`, and a bound on its real part to `ceiling`."""
+    logs = _log1p(z)
+    modulus = np.abs(1 + z)
+    unit = (8 + parts) * UNIT
+    with np.errstate(divide="ignore", invalid="ignore"):
+        doubt += times * ((error + unit * np.abs(z)) / modulus + unit * np.abs(logs))
+        ceiling += times * np.log(modulus + error + unit * (1 + np.abs(z)))
+        power += times * logs
+
+
+def _log1p(z: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Logarithm of 1 + z, with all its digits where z is small."""
+    with np.errstate(divide="ignore"):
+        small = np.log1p(2 * z.real + z.real**2 + z.imag**2) / 2
+        real = np.where(np.abs(z) < 0.25, small, np.log(np.abs(1 + z)))
+    return real + 1j * np.arctan2(z.imag, 1 + z.real)
 
 
 def _transform(masses: Floats) -> tuple[NDArray[np.complex128], float]:
     """The transform, and how far any of its values can be from the exact one."""
     size = len(masses)
-    return np.fft.rfft(masses), _transform_error(size) * math.sqrt(size * _dot(masses, masses))
+    return np.fft.rfft(masses), _transform_error(size) * float(masses.sum())
 
 
 def _transform_error(size: int) -> float:
-    """Relative error, in the Euclidean norm, of a transform of this length (Higham 2002, theorem 24.2)."""
+    """The error of any value of a transform of this length, relative to the sum of the moduli of its terms."""
     return 8 * UNIT * math.log2(size)
 
 
-def _rounding(power: NDArray[np.complex128], doubt: Floats, ceiling: Floats, size: int) -> float:
+def _rounding(spectrum: NDArray[np.complex128], logs: Floats, doubt: Floats, ceiling: Floats, size: int) -> float:
     """How far any mass of the computed circle can be from the exact one."""
-    modulus = np.exp(np.minimum(power.real, 1.0))
-    small = modulus * np.expm1(np.minimum(np.nan_to_num(doubt, nan=1.0), 1.0))
-    large = 2 * np.exp(np.minimum(ceiling, 1.0))
-    powers = 2 * float(np.where(doubt < 1, small, large).sum()) / size
-    inverse = _transform_error(size) * math.sqrt(2 * _dot(modulus, modulus) / size)
+    small = np.exp(np.minimum(logs, 4.0)) * np.expm1(np.minimum(np.nan_to_num(doubt, nan=1.0), 1.0))
+    large = 2 * np.exp(np.minimum(ceiling, 4.0))
+    modulus = np.abs(spectrum)
+    powers = 2 * float((np.where(doubt < 1, small, large) + 8 * UNIT * modulus).sum()) / size
+    inverse = _transform_error(size) * 2 * float(modulus.sum()) / size
     return (powers + inverse) * (1 + 1e-9)

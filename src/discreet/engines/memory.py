@@ -203,6 +203,10 @@ def _numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
         return values
     if values.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
+    if values.dtype.kind in "mMV":
+        raise TypeError(
+            f"{name} holds dates or records, not numbers. Hint: make numbers of them, such as days since a day."
+        )
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError):

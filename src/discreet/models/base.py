@@ -16,7 +16,7 @@ from discreet.budget import Budget, Part, Share
 from discreet.curator import Curator
 from discreet.engines import Rows
 from discreet.engines.memory import as_rows, is_rows
-from discreet.errors import DeltaWarning, LeakWarning, NotPrivateWarning, NotSupported
+from discreet.errors import LeakWarning, NotPrivateWarning, NotSupported
 from discreet.ledger import Detached, Ledger
 from discreet.mechanisms.keystream import Keystream
 from discreet.preprocessing import learns_from_data
@@ -37,7 +37,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     epsilon, delta : the promise; see `discreet.Budget`.
     neighbours : "add-remove" or "replace-one".
     unit : what is protected: None, a row each.
-    n : the number of rows, if it is public knowledge; under "replace-one" it always is.
+    n : the number of rows, if it is public knowledge; under "replace-one" it always is. Methods that need it pay for
+        it otherwise; all warn if delta is not far below 1/n.
     bounds : `discreet.Bounds`, public; estimated privately with a fifth of the budget if None.
     ledger : the account to charge; one of its own, with just this budget, if None.
     random_state : None for private noise; a seed makes the run repeatable and *not private*.
@@ -82,7 +83,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         public = None if self.bounds is None else self._public(rows)
         ledger = self._ledger(budget)
         self._remember_columns(X, rows)
-        self._warn(budget)
+        self._warn(budget, rows)
 
         curator = Curator(rows, ledger, type(self).__name__, self._keystream())
         self._notes: tuple[str, ...] = ()
@@ -167,14 +168,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             seed = int(seed.integers(2**63))
         return Keystream.seeded(seed)
 
-    def _warn(self, budget: Budget) -> None:
-        if self.n and budget.delta * self.n > 0.1:
-            warnings.warn(
-                f"delta = {budget.delta:g} is not far below 1/n for n = {self.n}: it allows to publish whole rows. "
-                f"Choose delta <= {0.01 / self.n:.1g}.",
-                DeltaWarning,
-                stacklevel=3,
-            )
+    def _warn(self, budget: Budget, rows: Rows) -> None:
+        public = rows.count_replace_one() if budget.neighbours == "replace-one" else self.n
+        budget.warn_of_delta(public, stacklevel=4)
         leaky = _leaky_steps(self)
         if leaky:
             warnings.warn(
@@ -216,6 +212,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Features beyond their bounds count as at them, as they did in fitting.
         """
         check_is_fitted(self)
+        as_rows(X)  # errors that show no value
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         assert self.bounds_.target is not None
         linear = np.clip(X, self.bounds_.lower, self.bounds_.upper) @ self.coef_ + self.intercept_

@@ -102,6 +102,7 @@ def ask(name: str, X: Any, epsilon: float, delta: float, options: Options, numer
         raise ValueError(f"The `n` of {name} must be a whole number >= 0. Got {n!r}.")
     if n is None and budget.neighbours == "replace-one":
         n = rows.count_replace_one()
+    budget.warn_of_delta(n, stacklevel=4)
     ledger = options.get("ledger") or Ledger(budget)
     return Question(Curator(rows, ledger, name, _keystream(options.get("random_state"))), budget, n, confidence)
 

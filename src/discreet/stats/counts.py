@@ -79,7 +79,9 @@ def histogram(
         )
 
     # BOUND + SUMMARISE: each row adds one to its cell
-    query = BoundedSum(OneHot(lambda rows: _ravel(cells(rows), shape), int(np.prod(shape))), order=question.order)
+    query = BoundedSum(
+        OneHot(lambda rows: _ravel(cells(rows), shape), int(np.prod(shape))), order=question.order, name="histogram"
+    )
     # PRIVATISE
     noisy = question.curator.measure(query, share)
     # SOLVE
@@ -94,6 +96,7 @@ def _lists(categories: Any, width: int) -> list[list[Any]]:
     lists = [list(part) for part in categories] if nested else [list(categories)]
     if len(lists) != width:
         raise ValueError(f"`categories` must be one list per column: the data have {width}. Got {len(lists)}.")
+    lists = [[label.item() if isinstance(label, np.generic) else label for label in part] for part in lists]
     if any(len(part) == 0 or len(set(part)) != len(part) for part in lists):
         raise ValueError("Each list of `categories` must hold one or more distinct labels.")
     return lists
@@ -101,7 +104,8 @@ def _lists(categories: Any, width: int) -> list[list[Any]]:
 
 def _edges(question: Question, bins: Any, bounds: Range) -> tuple[list[NDArray[Any]], Any, tuple[str, ...]]:
     width = question.curator.width
-    per_column = bins if isinstance(bins, (list, tuple)) and width > 1 else [bins] * width
+    per_column = list(bins) if np.ndim(bins) or isinstance(bins, (list, tuple)) else [bins] * width
+    per_column = per_column if width > 1 else [bins]
     if len(per_column) != width:
         raise ValueError(f"`bins` must be one entry per column: the data have {width}. Got {len(per_column)}.")
     if all(np.ndim(part) == 1 for part in per_column):
