@@ -90,7 +90,7 @@ def best_order(epsilon: float, delta: float, event: Event | None = None) -> int:
 
     >>> from discreet.events import Gaussian, Sampled
     >>> best_order(1.0, 1e-5), best_order(2.0, 1e-5, Sampled(0.01, Gaussian(1.0)))
-    (18, 7)
+    (18, 8)
     """
     epsilon, delta = arguments.positive("epsilon", epsilon), arguments.probability("delta", delta, zero=False)
     most = min(_MOST_ORDERS, 64 + math.ceil(8 * math.log(1 / delta) / epsilon))
