@@ -1,7 +1,6 @@
 """Numerical composition against exact curves: never below, and close."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -116,19 +115,10 @@ def test_rare_large_losses(oracles, delta):
     assert 0.5 * delta < 100 * once < 1.2 * delta  # nearly all of δ comes from a single one of the hundred
 
 
-def test_tiny_rates_take_no_longer():
-    start = time.process_time()
+def test_tiny_rates():
     for rate in (1e-9, 1e-6):
         for inner in (Choice(1e-4), Pure(2.0), Gaussian(1e4), Composed((Pure(0.01), Gaussian(30.0)))):
             assert accounting.epsilon(Sampled(rate, inner), 1e-100) < 1.0
-    assert time.process_time() - start < 10
-
-
-def test_a_hundred_thousand_steps_in_a_moment():
-    accounting.epsilon(dpsgd(10), 1e-5)
-    start = time.process_time()
-    accounting.epsilon(dpsgd(100_000, rate=0.0101), 1e-5)
-    assert time.process_time() - start < 0.4  # 0.08 s on an idle core
 
 
 @pytest.mark.parametrize("power", [4, 10, 15, 18])
