@@ -124,7 +124,7 @@ def test_columns_that_do_not_match():
     with pytest.raises(TypeError, match=r"not numbers: \['b'\]. Hint"):
         LinearRegression(bounds=BOUNDS, ledger=ledger).fit(frame.assign(b="x"), y)
     with pytest.raises(TypeError, match=r"not numbers: \['b'\]"):
-        LinearRegression(bounds=BOUNDS, ledger=ledger).fit(pl.DataFrame(frame.assign(b="x")), y)
+        LinearRegression(bounds=BOUNDS, ledger=ledger).fit(pl.DataFrame(frame.assign(b="x").to_dict("list")), y)
     with pytest.raises(TypeError, match="collect"):
         LinearRegression(bounds=BOUNDS, ledger=ledger).fit(pl.DataFrame(frame).lazy(), y)
     assert ledger.entries == ()
