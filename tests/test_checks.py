@@ -17,7 +17,7 @@ from discreet.checks import (
 )
 from discreet.curator import Curator
 from discreet.engines.memory import Memory
-from discreet.events import Choice, Gaussian, Laplace
+from discreet.events import Approximate, Choice, Gaussian, Laplace
 from discreet.ledger import Ledger
 from discreet.mechanisms import samplers
 from discreet.mechanisms.choose import exponential, permute_and_flip, report_noisy_max
@@ -150,13 +150,19 @@ def test_pure_mechanisms(name):
     assert not result.violated, str(result)
 
 
+@pytest.fixture
+def seeded(monkeypatch):
+    """The same noise in every run of a test: what is caught once is caught always."""
+    monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", Keystream.seeded(2027))
+
+
 @pytest.mark.parametrize("name", ["laplace", "norm"])
-def test_pure_mechanisms_with_halved_noise(name):
+def test_pure_mechanisms_with_halved_noise(name, seeded):
     broken = {
         "laplace": lambda total: add_laplace(total, 1000, Laplace(0.5 / EPSILON)),
         "norm": lambda total: add_norm(total, 500, EPSILON),
     }[name]
-    assert audit(broken, BASE, NEXT, event=Laplace(1 / EPSILON), runs=4000, confidence=SURE).violated
+    assert audit(broken, BASE, NEXT, event=Laplace(1 / EPSILON), runs=8000, confidence=SURE).violated
 
 
 CHOICES = {"exponential": exponential, "permute-and-flip": permute_and_flip, "noisy max": report_noisy_max}
@@ -164,7 +170,7 @@ EVEN, ONE_UP = np.zeros(50, dtype=np.int64), np.array([1] + [-1] * 49)  # one ca
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_choices_and_twins_twice_as_sharp(name):
+def test_choices_and_twins_twice_as_sharp(name, seeded):
     choose = CHOICES[name]
     event = Choice(EPSILON)
     sound = audit(lambda s: choose(s, EPSILON, 1), EVEN, ONE_UP, event=event, runs=4000, confidence=SURE)
@@ -173,7 +179,7 @@ def test_choices_and_twins_twice_as_sharp(name):
     assert broken.violated, str(broken)
 
 
-def test_the_gaussian_mechanism_is_audited_in_mu():
+def test_the_gaussian_mechanism_is_audited_in_mu(seeded):
     event = Gaussian(0.8)
     sound = audit(lambda total: add_gaussian(total, 1000, event), BASE, NEXT, event=event, runs=3000, confidence=SURE)
     assert not sound.violated and sound.mu > 0.5 * sound.declared_mu
@@ -181,20 +187,30 @@ def test_the_gaussian_mechanism_is_audited_in_mu():
     assert broken.violated
 
 
-def test_unknown_keys():
-    def keys(counts):
-        released = select_keys(counts, EPSILON, 1e-3)
-        return [released.get("common", -50), released.get("rare", -50)]
+def test_unknown_keys(seeded):
+    """A key that one person alone holds; the twin shows it far more often than δ."""
 
-    result = audit(
-        keys,
-        {"common": 20, "rare": 0},
-        {"common": 21, "rare": 0},
-        event=Laplace(1 / EPSILON),
-        runs=4000,
-        confidence=SURE,
-    )
-    assert not result.violated, str(result)
+    def keys(delta):
+        return lambda counts: [select_keys(counts, EPSILON, delta).get(key, -50) for key in ("common", "rare")]
+
+    options = {"event": Approximate(EPSILON, 1e-3), "delta": 1e-3, "runs": 4000, "confidence": SURE}
+    for other in ({"common": 21}, {"common": 20, "rare": 1}):
+        result = audit(keys(1e-3), {"common": 20}, other, **options)
+        assert not result.violated and result.declared_epsilon == pytest.approx(EPSILON), str(result)
+    assert audit(keys(0.4), {"common": 20}, {"common": 20, "rare": 1}, **options).violated
+
+
+def test_a_sharper_threshold_is_caught(seeded):
+    def broken(total):
+        return AboveThreshold(500, 6 * EPSILON, 1000).ask(int(total[0]))
+
+    assert audit(broken, BASE, NEXT, event=Laplace(1 / EPSILON), runs=4000, confidence=SURE).violated
+
+
+def test_replace_one_is_audited_too(seeded):
+    model = generous(checks.prepared(LinearRegression(neighbours="replace-one")))
+    result = audit(model, runs=1500, confidence=SURE)
+    assert not result.violated and result.mu > 0.3 * result.declared_mu, str(result)
 
 
 @pytest.mark.catalogue("ME4")

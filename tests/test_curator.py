@@ -1,6 +1,7 @@
 """The curator: charges first, measures exactly, samples honestly."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 from discreet import Budget, BudgetExceeded, Ledger, LedgerError
 from discreet.accounting import epsilon
-from discreet.budget import choice, radial
+from discreet.budget import Lot, choice, radial
 from discreet.curator import Curator, deal
 from discreet.engines.memory import Memory
 from discreet.events import Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
@@ -114,7 +115,9 @@ def test_laplace_noise_needs_an_l1_bound():
     with pytest.raises(ValueError, match="does not buy a measurement"):
         one.measure(BoundedSum(x, order=1), Budget(1.0).whole("choice"))
     with pytest.raises(ValueError, match="does not buy a choice"):
-        one.choose(BoundedSum(OneHot(x, 4, 2)), Budget(1.0).whole(), rank_score(math_half()))
+        one.choose(BoundedSum(OneHot(lambda rows: rows.X[:, 0], 4)), Budget(1.0).whole(), rank_score(math_half()))
+    with pytest.raises(ValueError, match="one table"):
+        one.choose(BoundedSum(OneHot(x, 4, 2)), Budget(1.0).whole("choice"), rank_score(math_half()))
     assert one.ledger.entries == ()
 
 
@@ -176,6 +179,35 @@ def test_samples_hold_each_row_with_the_stated_probability(make):
     lot = rows.sample(0.2, Keystream.seeded(3))
     assert abs(lot.count_replace_one() - 20_000) < 760
     assert rows.sample(1.0, Keystream.seeded(3)).count_replace_one() == 100_000
+
+
+def test_shares_and_lots_cannot_be_forged():
+    one = curator()
+    (share,) = BUDGET.split(1)
+    one.measure(BoundedSum(x), share)
+    for forged in (lambda: replace(share, round=1), lambda: replace(share, index=-1), lambda: Lot(share.plan, 1)):
+        with pytest.raises(ValueError):
+            forged()
+    lot = BUDGET.lots(2, 0.5, 1)[0]
+    with pytest.raises(LedgerError, match="sample of a sample"):
+        curator().sample(lot).sample(lot)
+
+
+def test_images_that_are_not_one_per_row_are_refused_before_the_charge():
+    one = curator()
+    for wrong in (lambda rows: np.ones(3), lambda rows: np.float64(1), lambda rows: np.ones((len(rows), 5000))):
+        with pytest.raises(ValueError):
+            one.measure(BoundedSum(wrong), BUDGET.whole())
+    with pytest.raises(ValueError, match="codes"):
+        one.measure(BoundedSum(OneHot(x, 4, 3)), BUDGET.whole())
+    assert one.ledger.entries == ()
+    with pytest.raises(ValueError, match="each row"):
+        one.measure(BoundedSum(lambda rows: np.repeat(rows.X, 2, axis=0)), BUDGET.whole())
+
+
+def test_a_symmetric_sum_bounded_in_l1_states_its_noise_truly():
+    releases = [curator().measure(BoundedSum(x, x, order=1), BUDGET.whole()) for _ in range(2)]
+    assert np.ndim(releases[0].std) == 0
 
 
 def test_rows_do_not_travel():

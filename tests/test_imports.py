@@ -11,7 +11,7 @@ ROOT = Path(discreet.__file__).parent
 
 # Each tier may import from itself and from those before it.
 TIERS = (
-    ("errors", "events", "bounds", "budget", "query", "release"),
+    ("errors", "events", "bounds", "budget", "query", "release", "labels"),
     ("engines", "mechanisms", "accounting", "stores"),
     ("ledger", "lipschitz", "curator", "ranges", "datasets", "preprocessing"),
     ("stats", "models", "audit"),

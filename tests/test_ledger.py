@@ -139,6 +139,43 @@ def test_one_ledger_is_one_object():
         pickle.dumps(ledger)
 
 
+def test_a_forked_process_cannot_spend_the_copy():
+    ledger = Ledger(Budget(1.0))
+    child = os.fork()
+    if child == 0:
+        try:
+            ledger.charge("x", Pure(0.5))
+        except LedgerError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7 and ledger.entries == ()
+
+
+def test_sampled_events_need_add_remove():
+    ledger = Ledger(Budget(1.0, 1e-5, "replace-one"), "renyi")
+    with pytest.raises(LedgerError, match="add-remove"):
+        ledger.charge("x", Sampled(0.01, Gaussian(1.0)))
+
+
+@pytest.mark.parametrize(
+    "options", [{"currency": "renyi", "order": 1}, {"order": 7}, {"currency": "renyi", "order": 2.5}]
+)
+def test_orders_that_are_wrong(options):
+    with pytest.raises(ValueError, match="order"):
+        Ledger(Budget(1.0, 1e-5), **options)
+
+
+def test_an_empty_charge_and_a_first_charge_with_a_delta():
+    ledger = Ledger(Budget(1.0, 1e-6))
+    ledger.charge("nothing", Composed(()))
+    assert "Nothing has been released" in ledger.explain()
+    other = Ledger(Budget(1.0, 1e-6))
+    other.charge("keys", Approximate(0.5, 1e-6))
+    assert other.spent == pytest.approx(0.5) and other.curve([1e-6]) == pytest.approx([0.5])
+    with pytest.raises(BudgetExceeded):
+        other.charge("more", Gaussian(1e4))
+
+
 def test_threads_never_overspend():
     ledger, done = Ledger(Budget(1.0)), []
 

@@ -1,5 +1,6 @@
 """Private estimators: scikit-learn's contract, and what privacy changes of it."""
 
+import copy
 import pickle
 import warnings
 
@@ -8,12 +9,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
-from sklearn.exceptions import DataConversionWarning
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.linear_model import LinearRegression as Ordinary
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from discreet import (
@@ -30,6 +31,7 @@ from discreet import (
 from discreet.accounting import epsilon, mu
 from discreet.checks import private_estimators
 from discreet.datasets import HOSPITAL, hospital
+from discreet.engines.memory import Memory
 from discreet.models import LinearRegression
 from discreet.preprocessing import BoundsScaler, OneHotEncoder
 
@@ -46,6 +48,7 @@ def data(n=4000, seed=0):
 # What scikit-learn demands and privacy forbids. Everything else passes.
 EXCUSES = {
     "check_estimators_empty_data_messages": "no rows get a private answer: an error would tell that there are none",
+    "check_dtype_object": "objects are refused by type: whether all of them are numbers is a fact about the rows",
     "check_supervised_y_no_nan": "a bad target contributes zero: an error would tell that there is one",
 }
 
@@ -165,7 +168,10 @@ def test_bad_parameters_charge_nothing(options, error, says):
         (np.zeros((5, 3)), None, ValueError, "requires y"),
         (np.zeros((5, 0)), np.zeros(5), ValueError, "0 feature"),
         (np.zeros((5, 3), complex), np.zeros(5), ValueError, "Complex"),
-        (np.full((5, 3), "secret"), np.zeros(5), TypeError, "not a number"),
+        (np.full((5, 3), "secret"), np.zeros(5), TypeError, "not of numbers"),
+        (np.full((5, 3), "secret", dtype=object), np.zeros(5), TypeError, "not of numbers"),
+        (np.ma.masked_array(np.zeros((5, 3))), np.zeros(5), TypeError, "Masked"),
+        (pd.DataFrame([["secret", 1.0]], columns=["a", "a"]), np.zeros(1), ValueError, "Twice"),
         ([[1, 2], [3]], np.zeros(2), ValueError, "equal length"),
     ],
 )
@@ -253,8 +259,17 @@ def test_grid_search_and_cross_validation_share_one_ledger():
     model = LinearRegression(bounds=BOUNDS, ledger=ledger)
     cross_val_predict(model, X, y, cv=3)
     assert len(ledger.entries) == 3
-    GridSearchCV(model, {"epsilon": [0.5, 1.0]}, cv=2).fit(X, y)
+    with pytest.warns(LeakWarning, match="its scores"):
+        GridSearchCV(model, {"epsilon": [0.5, 1.0]}, cv=2).fit(X, y)
     assert len(ledger.entries) == 3 + 2 * 2 + 1
+
+
+def test_copies_of_a_fitted_model_share_its_ledger():
+    X, y = data(50)
+    ledger = Ledger(Budget(100.0, 1e-5))
+    model = LinearRegression(bounds=BOUNDS, ledger=ledger).fit(X, y)
+    assert copy.copy(model).ledger is ledger and copy.deepcopy(model).ledger is ledger
+    np.testing.assert_array_equal(copy.deepcopy(model).coef_, model.coef_)
 
 
 def test_workers_cannot_copy_a_ledger_in_memory(tmp_path):
@@ -273,9 +288,9 @@ def test_an_unpickled_model_does_not_spend_outside_its_account():
     model = LinearRegression(bounds=BOUNDS, ledger=ledger).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    for copy in (again, clone(again), pickle.loads(pickle.dumps(again))):
+    for other in (again, clone(again), pickle.loads(pickle.dumps(again))):
         with pytest.raises(LedgerError, match="set_params"):
-            copy.fit(X, y)
+            other.fit(X, y)
     again.set_params(ledger=ledger).fit(X, y)
     assert len(ledger.entries) == 2
 
@@ -299,6 +314,13 @@ def test_pipelines_with_free_steps_are_quiet_and_others_warn():
     leaky = ColumnTransformer([("scale", StandardScaler(), [0, 1])])
     with pytest.warns(LeakWarning, match="columntransformer"):
         make_pipeline(leaky, LinearRegression(bounds=BOUNDS)).fit(X, y)
+    with pytest.warns(LeakWarning, match="standardscaler"):
+        make_pipeline(StandardScaler(), make_pipeline(BoundsScaler(public), LinearRegression(bounds=BOUNDS))).fit(X, y)
+    with pytest.warns(LeakWarning, match="functiontransformer"):
+        make_pipeline(FunctionTransformer(lambda A: A - A.mean()), LinearRegression(bounds=BOUNDS)).fit(X, y)
+    with pytest.warns(LeakWarning, match="target"):
+        TransformedTargetRegressor(LinearRegression(bounds=BOUNDS), transformer=StandardScaler()).fit(X, y)
+    make_pipeline(FunctionTransformer(np.tanh), LinearRegression(bounds=BOUNDS)).fit(X, y)
 
 
 def test_free_transformers_learn_nothing():
@@ -307,6 +329,10 @@ def test_free_transformers_learn_nothing():
     np.testing.assert_array_equal(encoder.fit_transform(table), [[1, 0, 0, 0, 1], [0, 1, 0, 1, 0], [0, 0, 0, 0, 1]])
     assert encoder.get_feature_names_out().tolist() == ["city_a", "city_b", "city_c", "sex_f", "sex_m"]
     assert "zzz" not in repr(vars(encoder))
+    odd = pd.DataFrame({"city": ["a", pd.NA, "c"], "sex": ["m", None, "f"]})
+    assert encoder.transform(odd).sum(axis=1).tolist() == [2, 0, 2]
+    with pytest.raises(ValueError, match="feature names"):
+        encoder.transform(table[["sex", "city"]])
     with pytest.raises(ValueError, match="columns"):
         OneHotEncoder({"sex": ["f"]}).fit(table)
     with pytest.raises(ValueError, match="one list per column"):
@@ -329,7 +355,8 @@ def test_bounds_not_given_are_paid_for_and_work_on_heavy_tails_and_mixed_units(n
     X[0] = [1e12, 1e9, 1e9, 1e9]
     signal = np.minimum(X[:, 0] / 2e5, 1) + (X[:, 1] - 2000) / 30 + X[:, 3]
     y = 1e4 * (signal + rng.normal(0, 0.3, n))
-    model = LinearRegression(3.0, 1e-6).fit(X, y)
+    with pytest.warns(NotPrivateWarning):
+        model = LinearRegression(3.0, 1e-6, random_state=1).fit(X, y)
     assert "estimated privately" in str(model.release_)
     assert epsilon(model.release_.event, 1e-6) <= 3.0
     assert model.bounds_.upper[0] < 1e8 and model.bounds_.upper[2] < 1 and model.bounds_.lower[1] > 1000
@@ -349,6 +376,47 @@ def test_dates_are_not_numbers():
     X = np.array([["2020-01-01"]] * 5, dtype="datetime64[D]")
     with pytest.raises(TypeError, match="dates"):
         LinearRegression(bounds=Bounds(-1, 1, target=(0, 1))).fit(X, np.zeros(5))
+
+
+def test_rows_without_a_target_count_for_nothing():
+    X, y = data(40_000)
+    y[::2] = np.nan
+    model = LinearRegression(10.0, bounds=BOUNDS).fit(X, y)
+    assert np.abs(model.coef_ - SLOPE).max() < 0.2
+
+
+def test_a_refused_first_fit_leaves_the_model_unfitted():
+    X, y = data(20)
+    ledger = Ledger(Budget(0.1, 1e-6))
+    model = LinearRegression(bounds=BOUNDS, ledger=ledger)
+    with pytest.raises(BudgetExceeded):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_the_relation_is_checked_before_the_number_of_rows_is_looked_at():
+    X, y = data(123)
+    ledger = Ledger(Budget(1.0, 0.5))
+    with pytest.raises(LedgerError) as caught:
+        LinearRegression(delta=0.4, neighbours="replace-one", bounds=BOUNDS, ledger=ledger).fit(X, y)
+    assert "123" not in str(caught.value)
+
+
+def test_rows_behind_an_engine_must_bring_a_target():
+    ledger = Ledger(Budget(1.0, 1e-6))
+    for bounds in (None, BOUNDS):
+        with pytest.raises(ValueError, match="no target"):
+            LinearRegression(bounds=bounds, ledger=ledger).fit(Memory(data(20)[0]))
+    assert ledger.entries == ()
+
+
+def test_what_is_no_number_in_a_list_is_missing():
+    X, y = data(4000)
+    table = X.tolist()
+    table[0][0], table[1][1], table[2][2] = "secret", None, 10**400
+    model = LinearRegression(10.0, bounds=BOUNDS).fit(table, y.tolist())
+    assert np.abs(model.coef_ - SLOPE).max() < 0.5
 
 
 def test_delta_is_warned_of_where_n_is_public():

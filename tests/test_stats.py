@@ -8,6 +8,7 @@ import pytest
 from discreet import Bounds, Budget, BudgetExceeded, Ledger, NotPrivateWarning, stats
 from discreet.accounting import epsilon
 from discreet.checks import private_statistics
+from discreet.engines.memory import Memory
 from discreet.events import Gaussian, Laplace, flatten
 
 RNG = np.random.default_rng(0)
@@ -62,6 +63,51 @@ def test_noise_follows_the_promise():
         assert answer.budget == Budget(0.5) and answer.confidence == 0.95
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        lambda s: [*s, "x"],
+        lambda s: [*s, 0.5],
+        lambda s: [*s, None],
+        lambda s: [*s, [1]],
+        lambda s: pd.Series([*s, pd.NA], dtype="Int64"),
+        lambda s: pl.Series([*s, None]),
+        lambda s: pd.Series([*map(str, s), pd.NA], dtype="string"),
+    ],
+)
+def test_one_odd_row_changes_no_other_rows_label(odd):
+    """Labels beyond 2^53 would be confused if one row could turn all of them into floats."""
+    rows = [2**53 + 1] * 1000
+    labels = [2**53 + 1, 2**53, str(2**53 + 1)]
+    counts = stats.histogram(odd(rows), categories=labels, epsilon=100.0).value
+    assert max(counts[0], counts[2]) == pytest.approx(1000, abs=5) and counts[1] == pytest.approx(0, abs=5)
+
+
+def test_missing_labels_are_not_counted():
+    for x in ([1.0, None, np.nan], pd.Series([1, pd.NA, pd.NA], dtype="Int64"), np.array([1.0, np.nan, np.inf])):
+        assert stats.count(x, epsilon=100.0).value == pytest.approx(1, abs=0.5)
+
+
+def test_public_n_and_missing_values():
+    """Under replace-one the number of rows is public, but not how many have a value."""
+    x = np.where(np.arange(20_000) % 2, np.nan, 90.0)
+    for relation in ("add-remove", "replace-one"):
+        assert stats.mean(x, (0, 100), neighbours=relation).value == pytest.approx(90, abs=1)
+        assert stats.sum(x, (0, 100), neighbours=relation).value == pytest.approx(900_000, abs=5000)
+    assert stats.count(x, neighbours="replace-one").std == stats.count(x).std
+
+
+def test_rows_behind_an_engine():
+    rows = Memory(SAMPLE[:500, None], np.zeros(500))
+    assert stats.mean(rows, epsilon=50.0).value == pytest.approx(SAMPLE[:500].mean(), abs=5)
+
+
+@pytest.mark.parametrize("ledger", [0, [], 3, "x"])
+def test_what_is_no_ledger_is_refused(ledger):
+    with pytest.raises(TypeError, match="Ledger"):
+        stats.count(SAMPLE, ledger=ledger)
+
+
 def test_one_ledger_for_many_questions():
     ledger = Ledger(Budget(1.0), data="claims")
     answer = stats.count(SAMPLE, 0.4, ledger=ledger)
@@ -90,12 +136,13 @@ CASES = {
     "mean, replace-one": (lambda x, s: stats.mean(x, (0, 20), 1.0, neighbours="replace-one", random_state=s), 3.0),
     "variance": (lambda x, s: stats.variance(x, (0, 20), 1.0, random_state=s), 3.0),
     "median": (lambda x, s: stats.median(x, (0, 20), 1.0, random_state=s), 2.674060313754639),
+    "high quantile": (lambda x, s: stats.quantile(x, 0.99, (0, 20), 0.5, random_state=s), 8.4059474),
     "upper quantile": (lambda x, s: stats.quantile(x, 0.9, (0, 20), 1.0, random_state=s), 5.3223203),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [200, 5000])
+@pytest.mark.parametrize("n", [30, 200, 5000])
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_cover_the_population(case, n):
     """Gamma(3, 1) within (0, 20): mean 3, variance 3 (clipping changes neither by 1e-4)."""
@@ -158,7 +205,12 @@ def test_empty_data_get_a_private_answer(n):
         (lambda x, k: stats.mean(x, (0, 1), n=-1, **k), ValueError, "`n`"),
         (lambda x, k: stats.mean(x, (0, 1), seed=1, **k), TypeError, "seed"),
         (lambda x, k: stats.mean(np.ones((5, 2)), (0, 1), **k), ValueError, "one column"),
-        (lambda x, k: stats.mean(["a", "b"], (0, 1), **k), TypeError, "not a number"),
+        (lambda x, k: stats.mean(np.array(["a", "b"]), (0, 1), **k), TypeError, "not of numbers"),
+        (lambda x, k: stats.mean(x, (0, 1), n=True, **k), ValueError, "`n`"),
+        (lambda x, k: stats.quantile(x, [], (0, 1), **k), ValueError, "one or more"),
+        (lambda x, k: stats.quantile(x, 0.5, (0, 1), cells=10**11, **k), ValueError, "cells"),
+        (lambda x, k: stats.histogram(np.ones((5, 9)), 10, (0, 1), **k), ValueError, "at most"),
+        (lambda x, k: stats.count(x, 1e-20, **k), ValueError, "1e-9"),
         (lambda x, k: stats.quantile(x, 1.5, (0, 1), **k), ValueError, "`q`"),
         (lambda x, k: stats.quantile(x, 0.5, (0, 1), cells=1, **k), ValueError, "cells"),
         (lambda x, k: stats.histogram(x, 0, (0, 1), **k), ValueError, "bins"),

@@ -119,13 +119,16 @@ def _epsilon(event: Event | None, delta: float) -> float:
 
 
 def worst_case(estimator: Any) -> tuple[Any, Any]:
-    """No row, and one row in a corner of the bounds: the neighbours an additive release tells apart best."""
+    """No row, and one row in a corner of the bounds; or, to be replaced, one row in either of two opposite corners."""
     bounds = getattr(estimator, "bounds", None)
     if bounds is None or bounds.width is None:
         raise ValueError("An audit without data needs an estimator with `bounds` of a known width.")
-    row = bounds.upper.reshape(1, -1)
-    label = bounds.classes[-1] if bounds.classes else bounds.target[1] if bounds.target else 0.0
-    return (row[:0], np.array([label])[:0]), (row, np.array([label]))
+    row, other = bounds.upper.reshape(1, -1), bounds.lower.reshape(1, -1)
+    labels = bounds.classes or bounds.target or (0.0, 0.0)
+    label, opposite = np.array([labels[-1]]), np.array([labels[0]])
+    if getattr(estimator, "neighbours", "add-remove") == "replace-one":
+        return (other, opposite), (row, label)
+    return (row[:0], label[:0]), (row, label)
 
 
 def _runner(mechanism: Any) -> Callable[[Any], tuple[Floats, Event | None]]:

@@ -46,6 +46,8 @@ class Budget:
             object.__setattr__(self, name, float(value))
         if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
             raise ValueError(f"The `epsilon` of a budget must be a finite number > 0. Got {self.epsilon!r}.")
+        if not 1e-9 <= self.epsilon <= 1e9:
+            raise ValueError(f"The `epsilon` of a budget must be within 1e-9 and 1e9. Got {self.epsilon!r}.")
         if not 0 <= self.delta < 1:
             raise ValueError(f"The `delta` of a budget must be within [0, 1). Got {self.delta!r}.")
         if self.neighbours not in get_args(Neighbours):
@@ -220,6 +222,10 @@ class Lot:
     plan: Plan
     round: int
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.round < self.plan.rounds:
+            raise ValueError(f"The plan has {self.plan.rounds} lots. Got number {self.round!r}.")
+
     @property
     def shares(self) -> tuple[Share, ...]:
         """One share per part."""
@@ -233,6 +239,10 @@ class Share:
     plan: Plan
     index: int
     round: int = 0
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.index < len(self.plan.parts) and 0 <= self.round < self.plan.rounds):
+            raise ValueError("There is no such share in the plan.")
 
     @property
     def kind(self) -> Kind:

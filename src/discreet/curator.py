@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from fractions import Fraction
 from typing import Any
 
@@ -45,6 +46,7 @@ class Curator:
         self._charges: list[Event] = []
         self._used: set[Share | Lot] = set()
         self._lot: Lot | None = None
+        self._lock = threading.Lock()
         self._totals: dict[BoundedSum, Exact] = {}  # exact: they never leave, and die with the curator
         self.releases: list[Release] = []
 
@@ -77,9 +79,9 @@ class Curator:
         total = self._total(query).astype(object)  # Python integers: nothing below can overflow
         if then is not None:
             total, sensitivity = then.apply(total, query, widths, share.budget.neighbours)
-        symmetric = query.symmetric and then is None
+        symmetric = query.symmetric and query.order == 2 and then is None
         fine = max(0, FINE - math.frexp(_noise(event) * float(sensitivity))[1])
-        noisy = self._perturb(total * (1 << fine), sensitivity * (1 << fine), event, query.order, symmetric)
+        noisy = self._perturb(total * (1 << fine), sensitivity * (1 << fine), event, symmetric)
         value = np.ldexp(noisy.astype(np.float64), exponent - fine)
         std = _std(event, math.ldexp(float(sensitivity), exponent), value.shape, symmetric)
         return self._release(
@@ -97,10 +99,9 @@ class Curator:
         if then is not None:
             then.check(query)
 
-    def _perturb(self, total: Exact, sensitivity: Fraction, event: Event, order: int, symmetric: bool) -> Exact:
+    def _perturb(self, total: Exact, sensitivity: Fraction, event: Event, symmetric: bool) -> Exact:
         if isinstance(event, Gaussian):
-            if order == 1:  # ‖·‖₂ <= ‖·‖₁, so the bound serves
-                return add_gaussian(total, sensitivity, event, self._rng)
+            # for a sum bounded in ℓ1 the bound serves too: ‖·‖₂ <= ‖·‖₁
             return add_gaussian(total, sensitivity, event, self._rng, symmetric=symmetric)
         if isinstance(event, Laplace):
             return add_laplace(total, sensitivity, event, self._rng)
@@ -110,6 +111,7 @@ class Curator:
     def choose(self, query: BoundedSum, share: Share, score: Score) -> Release:
         """The index of a good candidate by the exponential mechanism, scores computed from the query's exact total."""
         query.widths(self._rows.empty())
+        score.check(query)
         if not isinstance(self.buys(share), Choice):
             raise ValueError("A share for a measurement does not buy a choice. Hint: choice(weight) in split.")
         event = self._pay(share)
@@ -133,34 +135,39 @@ class Curator:
 
         The coins are drawn after the whole plan has been charged; the size of a lot is not released.
         """
+        if self._lot is not None:
+            raise LedgerError("A lot is not sampled again: a sample of a sample is another plan.")
         self._charge(lot.plan)
-        if lot in self._used:
-            raise LedgerError("This lot was drawn already: measuring twice on one sample costs more than two samples.")
-        self._used.add(lot)
+        self._use(lot, "This lot was drawn already: measuring twice on one sample costs more than two samples.")
         curator = Curator(self._rows.sample(lot.plan.rate, self._rng), self.ledger, self.name, self._rng)
         curator._paid, curator._charges, curator._used = self._paid, self._charges, self._used
-        curator.releases, curator._lot = self.releases, lot
+        curator.releases, curator._lot, curator._lock = self.releases, lot, self._lock
         return curator
 
     def _pay(self, share: Share) -> Event:
         """The event of this share; its whole plan is charged before the first of its shares is used."""
-        if share in self._used:
-            raise LedgerError(
-                "This share was used already: a share buys one measurement. Hint: split the budget further."
-            )
         lot = Lot(share.plan, share.round) if share.plan.rate < 1 or share.plan.rounds > 1 else None
         if lot != self._lot:
             raise LedgerError(
                 "A share of a lot is used on that lot, and no other. Hint: curator.sample(lot).measure(...)."
             )
         self._charge(share.plan)
-        self._used.add(share)
+        self._use(share, "This share was used already: a share buys one measurement. Hint: split the budget further.")
         return self._paid[share.plan][share.index]
 
+    def _use(self, right: Share | Lot, otherwise: str) -> None:
+        with self._lock:
+            if right in self._used:
+                raise LedgerError(otherwise)
+            self._used.add(right)
+
     def _charge(self, plan: Plan) -> None:
-        if plan in self._paid:
-            return
-        self._check(plan.budget)
+        with self._lock:
+            if plan not in self._paid:
+                self._book(plan)
+
+    def _book(self, plan: Plan) -> None:
+        self.ledger.check(plan.budget)
         events = deal(plan)
         one = events[0] if len(events) == 1 else Composed(events)
         whole = one if plan.rate == 1 else Sampled(plan.rate, one)
@@ -168,15 +175,6 @@ class Curator:
         self.ledger.charge(self.name, whole)
         self._charges.append(whole)
         self._paid[plan] = events
-
-    def _check(self, budget: Budget) -> None:
-        cap = self.ledger.budget
-        for word in ("neighbours", "unit"):
-            if getattr(budget, word) != getattr(cap, word):
-                raise LedgerError(
-                    f"The ledger protects {word} {getattr(cap, word)!r}, this question {getattr(budget, word)!r}: "
-                    "promises of different kinds do not add up."
-                )
 
     def _release(self, name: str, value: Any, std: Any, event: Event, budget: Budget) -> Release:
         release = Release(name, value, std, event, budget, seeded=not self._rng.secure, data=self.ledger.data)

@@ -52,6 +52,9 @@ class Currency:
             raise ValueError(f"The currency {self.name!r} needs delta > 0. Hint: currency='pure' for delta = 0.")
         if not 0 <= self.reserve <= self.budget.delta or (self.reserve and self.reserve == self.budget.delta):
             raise ValueError(f"The `reserve` must be within [0, delta). Got {self.reserve!r}.")
+        whole = isinstance(self.order, int) and not isinstance(self.order, bool)
+        if self.order is not None and (self.name != "renyi" or not whole or self.order < 2):
+            raise ValueError(f"The `order` of a ledger is a whole number >= 2, for 'renyi' only. Got {self.order!r}.")
         if self.name == "renyi" and self.order is None:
             object.__setattr__(self, "order", accounting.best_order(self.budget.epsilon, self._delta))
 
@@ -206,8 +209,19 @@ class Ledger:
         """
         if not isinstance(event, Event):
             raise TypeError(f"A ledger charges events. Got {type(event).__name__}.")
+        if self.budget.neighbours == "replace-one" and any(isinstance(leaf, Sampled) for leaf, _ in flatten(event)):
+            raise LedgerError("Sampled events are accounted for add-remove neighbours only, not for replace-one.")
         entry = Entry(str(name), event, datetime.now(UTC).isoformat(timespec="milliseconds"))
         return self._store.commit(entry, self._admit)
+
+    def check(self, budget: Budget) -> None:
+        """Raise if a question asked under this budget makes a promise of another kind."""
+        for word in ("neighbours", "unit"):
+            if getattr(budget, word) != getattr(self.budget, word):
+                raise LedgerError(
+                    f"The ledger protects {word} {getattr(self.budget, word)!r}, this question "
+                    f"{getattr(budget, word)!r}: promises of different kinds do not add up."
+                )
 
     def _admit(self, entry: Entry, before: tuple[Entry, ...]) -> None:
         currency = self.currency
@@ -292,8 +306,14 @@ class Ledger:
         """The ε guaranteed at each of the given δ, by what the currency adds up."""
         import numpy as np
 
+        entries = self.entries
+
         def at(delta: float) -> float:
-            amount, slack = self._amounts(self.entries)
+            bound = added(delta)
+            return min(bound, accounting.epsilon(entries[0].event, delta)) if len(entries) == 1 else bound
+
+        def added(delta: float) -> float:
+            amount, slack = self._amounts(entries)
             if self.currency.name == "pure":
                 return amount if delta >= slack else math.inf
             room = delta - slack
@@ -312,8 +332,10 @@ class Ledger:
         lines = [f"Ledger of {self.data}: {self.budget}, counted in {self.currency.name!r}."]
         lines += [f"  {i}. {entry.time[:19]}  {entry.name}" for i, entry in enumerate(entries, 1)]
         lines.append(f"Spent ε = {self.spent:.4g}; one more charge may cost up to ε = {self.remaining:.4g}.")
-        spent = Budget(self.spent, self.budget.delta, self.budget.neighbours, self.budget.unit) if entries else None
-        lines.append("Nothing has been released yet." if spent is None else spent.explain())
+        if self.spent > 0:
+            lines.append(Budget(self.spent, self.budget.delta, self.budget.neighbours, self.budget.unit).explain())
+        else:
+            lines.append("Nothing has been released yet.")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -337,6 +359,18 @@ class Ledger:
 def _fits(amount: float, cap: float) -> bool:
     # A budget is stated to twelve digits: ten charges of 0.1 fit in 1, though ten times the float 0.1 is more than 1.
     return amount <= cap * (1 + 2.0**-40)
+
+
+def open_ledger(ledger: Any, budget: Budget) -> Ledger:
+    """The ledger given, if a question under this budget may be charged to it; one of its own, with just it, if None."""
+    if ledger is None:
+        return Ledger(budget)
+    if isinstance(ledger, Detached):
+        ledger.refuse()
+    if not isinstance(ledger, Ledger):
+        raise TypeError(f"The `ledger` must be a discreet.Ledger or None. Got {type(ledger).__name__}.")
+    ledger.check(budget)
+    return ledger
 
 
 @dataclass(frozen=True)

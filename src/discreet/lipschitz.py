@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.budget import Neighbours
-from discreet.query import BoundedSum, Exact
+from discreet.query import BoundedSum, Exact, OneHot
 
 ROWS = 2.0**32  # totals are projected onto what so many rows can add up to, so that float error has a public bound
 
@@ -38,8 +38,7 @@ class Lipschitz:
         self, total: Exact, query: BoundedSum, widths: tuple[int, int], neighbours: Neighbours
     ) -> tuple[Exact, Fraction]:
         """The value on the query's grid, and its sensitivity with float error charged."""
-        # one row moves an eigenvalue by at most ‖x‖²; exchanged too, since one term raises it and the other lowers it
-        one = query.sensitivity(widths, "add-remove")
+        one = query.sensitivity(widths, neighbours)
         radius = ROWS * float(one)
         matrix = total.astype(np.float64)
         matrix *= min(1.0, radius / max(float(np.linalg.norm(matrix)), 1e-300))  # a projection: 1-Lipschitz
@@ -63,6 +62,11 @@ class Score:
     name: str
     function: Callable[[Exact], Exact]
     step: Callable[[Neighbours], Fraction]
+
+    def check(self, query: BoundedSum) -> None:
+        """Raise if this is not proved for such a sum."""
+        if not isinstance(query.left, OneHot) or query.left.columns > 1 or query.right is not None:
+            raise ValueError(f"The score {self.name!r} is proved for counts of one table of cells only.")
 
     def __call__(self, total: Exact, neighbours: Neighbours) -> tuple[Exact, Fraction]:
         """The scores and how far any of them can move between neighbours."""

@@ -6,14 +6,20 @@ that nobody paid for. These take public facts instead.
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.bounds import Bounds
 from discreet.engines.memory import Memory
+from discreet.labels import codes_of
 
 
 class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -44,7 +50,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         """Scale."""
         check_is_fitted(self)
         Memory(X)  # errors that show no value
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
         return self.bounds_.scale(X)
 
     def __sklearn_tags__(self) -> Any:
@@ -74,9 +80,9 @@ class OneHotEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Check the columns; no value is read."""
         rows = Memory(X, numeric=False)
         validate_data(self, X, skip_check_array=True)
-        self.categories_ = [np.asarray(known) for known in self._lists(rows)]
+        self.categories_ = [list(known) for known in self._lists(rows)]
         for known in self.categories_:
-            if known.ndim != 1 or len(known) == 0 or len(set(known.tolist())) != len(known):
+            if len(known) == 0 or len(set(known)) != len(known):
                 raise ValueError("Each list of `categories` must hold one or more distinct categories.")
         return self
 
@@ -96,14 +102,13 @@ class OneHotEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Encode."""
         check_is_fitted(self)
         rows = Memory(X, numeric=False)
+        validate_data(self, X, reset=False, skip_check_array=True)
         if rows.width != self.n_features_in_:
             raise ValueError(
                 f"X has {rows.width} features, but OneHotEncoder is expecting {self.n_features_in_} features."
             )
-        values = np.asarray(X, dtype=object)
-        return np.hstack([values[:, [i]] == known[None, :] for i, known in enumerate(self.categories_)]).astype(
-            np.float64
-        )
+        columns = zip(rows.whole().T, self.categories_, strict=True)
+        return np.hstack([codes_of(values, known)[:, None] == np.arange(len(known)) for values, known in columns]) * 1.0
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """A name for each column that comes out."""
@@ -112,16 +117,6 @@ class OneHotEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = [f"x{i}" for i in range(self.n_features_in_)] if names is None else names
         pairs = zip(names, self.categories_, strict=True)
         return np.array([f"{name}_{label}" for name, known in pairs for label in known], dtype=object)
-
-
-_STATELESS = {
-    "PolynomialFeatures",
-    "FunctionTransformer",
-    "Normalizer",
-    "Binarizer",
-    "AdditiveChi2Sampler",
-    "MissingIndicator",
-}
 
 
 def learns_from_data(step: Any) -> bool:
@@ -133,10 +128,25 @@ def learns_from_data(step: Any) -> bool:
     """
     if step is None or isinstance(step, (str, BoundsScaler, OneHotEncoder)):
         return False  # "passthrough" and "drop"
-    if hasattr(step, "transformers"):  # ColumnTransformer
-        return any(learns_from_data(inner) for _, inner, *_ in step.transformers)
-    if hasattr(step, "transformer_list"):  # FeatureUnion
-        return any(learns_from_data(inner) for _, inner in step.transformer_list)
-    if hasattr(step, "steps"):  # Pipeline
-        return any(learns_from_data(inner) for _, inner in step.steps)
-    return type(step).__name__ not in _STATELESS
+    for name in ("transformers", "transformer_list", "steps"):  # ColumnTransformer, FeatureUnion, Pipeline
+        if hasattr(step, name):
+            return any(learns_from_data(inner) for _, inner, *_ in getattr(step, name))
+    if isinstance(step, FunctionTransformer):  # a ufunc works element by element; any other function may not
+        return step.func is not None and not isinstance(step.func, np.ufunc)
+    return not isinstance(step, (PolynomialFeatures, Normalizer, Binarizer))
+
+
+def leaks() -> list[str]:
+    """What, among the callers that are fitting something just now, learns from the rows without paying."""
+    found: list[str] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, Pipeline):
+            found += [name for name, step in owner.steps[:-1] if learns_from_data(step)]
+        elif isinstance(owner, TransformedTargetRegressor) and learns_from_data(owner.transformer):
+            found.append("the transformer of the target")
+        elif any(base.__name__ == "BaseSearchCV" for base in type(owner).__mro__):
+            found.append(f"{type(owner).__name__} (its scores)")
+        frame = frame.f_back
+    return sorted(set(found))

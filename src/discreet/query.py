@@ -24,10 +24,12 @@ Exact = NDArray[Any]  # whole numbers: int64 where they fit, Python integers whe
 
 BITS = 23  # of a factor of up to 128 columns: 2 * 23 + log2(128) = 53
 EXACT = 1 << 53  # whole numbers up to here are exact in float64
+WIDEST = 1 << 12  # columns of a factor
+LARGEST = 1 << 24  # entries of a total
 ROWS = 1 << 14  # at most so many rows in a batch: totals stay below 2^63
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Batch:
     """Some rows."""
 
@@ -36,6 +38,13 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.X)
+
+    @property
+    def lost(self) -> NDArray[np.bool_]:
+        """Rows whose target is missing: they count for nothing, in sums of features too."""
+        if self.y is None or self.y.dtype.kind != "f":
+            return np.zeros(len(self), dtype=bool)
+        return np.asarray(~np.isfinite(self.y))
 
 
 Image = Callable[[Batch], NDArray[Any]]
@@ -52,6 +61,13 @@ class OneHot:
     codes: Image
     size: int
     columns: int = 1
+
+    def read(self, batch: Batch) -> NDArray[Any]:
+        """The codes of a batch, one column per table."""
+        codes = _rows_of(self.codes, batch)
+        if codes.shape[1:] != (self.columns,) and not (self.columns == 1 and codes.ndim == 1):
+            raise ValueError(f"The codes of OneHot must be {self.columns} a row.")
+        return codes.reshape(len(batch), self.columns)
 
 
 @dataclass(frozen=True)
@@ -70,9 +86,9 @@ class BoundedSum:
 
     | a row with | adds |
     | --- | --- |
-    | NaN or infinity in a factor | zero |
+    | NaN or infinity in a factor, or in the target | zero |
     | a code outside the table | zero |
-    | too large a norm | its image shrunk onto the norm |
+    | too large a norm | its image shrunk onto the norm; beyond about 1e150 zero |
     """
 
     left: Image | OneHot
@@ -100,8 +116,16 @@ class BoundedSum:
 
     def widths(self, empty: Batch) -> tuple[int, int]:
         """The number of columns of each factor, learnt from a batch without rows."""
-        left = self.left.columns * self.left.size if isinstance(self.left, OneHot) else _width(self.left(empty))
-        return left, 1 if self.right is None else _width(self.right(empty))
+        with np.errstate(all="ignore"):
+            if isinstance(self.left, OneHot):
+                self.left.read(empty)
+                left = self.left.columns * self.left.size
+            else:
+                left = _width(_rows_of(self.left, empty))
+            right = 1 if self.right is None else _width(_rows_of(self.right, empty))
+        if right > WIDEST or (left > WIDEST and not isinstance(self.left, OneHot)) or left * right > LARGEST:
+            raise ValueError(f"A bounded sum has at most {WIDEST} columns in a factor and {LARGEST} entries in all.")
+        return left, right
 
     def lattices(self, widths: tuple[int, int]) -> tuple[Lattice, Lattice]:
         """The grids of the two factors."""
@@ -130,9 +154,14 @@ class BoundedSum:
         squared = left.limit**2 * right.limit**2
         if isinstance(self.left, OneHot):
             squared *= self.left.columns**2 if self.order == 1 else self.left.columns
-        if neighbours == "replace-one":
+        if neighbours == "replace-one" and not self._single:
             squared *= 2 if self.order == 2 and self._acute else 4
         return _root_above(squared)
+
+    @property
+    def _single(self) -> bool:
+        # a count: a row adds 0 or 1, and so does the one that takes its place
+        return isinstance(self.left, OneHot) and self.right is None and self.left.size == self.left.columns == 1
 
     @property
     def _acute(self) -> bool:
@@ -146,10 +175,11 @@ class BoundedSum:
         with np.errstate(all="ignore"):
             if isinstance(self.left, OneHot):
                 return self._tabulate(self.left, batch)
-            a = np.asarray(self.left(batch))
-            b = a if self.symmetric else None if self.right is None else np.asarray(self.right(batch))
+            a = _rows_of(self.left, batch)
+            b = a if self.symmetric else None if self.right is None else _rows_of(self.right, batch)
             grid_a, grid_b = self.lattices((_width(a), 1 if b is None else _width(b)))
             left = grid_a.quantise(a, self.order)
+            np.copyto(left, 0.0, where=batch.lost)
             right = (
                 left if self.symmetric else np.ones((1, len(batch))) if b is None else grid_b.quantise(b, self.order)
             )
@@ -157,13 +187,14 @@ class BoundedSum:
         return total.reshape(a.shape[1:] + (() if b is None else b.shape[1:]))
 
     def _tabulate(self, table: OneHot, batch: Batch) -> Ints:
-        codes = np.asarray(table.codes(batch)).reshape(len(batch), table.columns)
-        cells = np.where((codes >= 0) & (codes < table.size), codes, table.size).astype(np.intp)
+        codes = table.read(batch)
+        there = (codes >= 0) & (codes < table.size) & ~batch.lost[:, None]
+        cells = np.where(there, codes, table.size).astype(np.intp)
         if self.right is None:
             weights: list[Floats | None] = [None]
             tail: tuple[int, ...] = ()
         else:
-            b = np.asarray(self.right(batch))
+            b = _rows_of(self.right, batch)
             weights = list(self.lattices((1, _width(b)))[1].quantise(b, self.order))
             tail = b.shape[1:]
         counts = [
@@ -256,6 +287,13 @@ class Total:
         if np.abs(self._high).max(initial=0) < 1 << 30 and self._low.max(initial=0) < 1 << 62:
             return np.asarray(self._high * (1 << 32) + self._low)
         return np.asarray(self._high.astype(object) * (1 << 32) + self._low.astype(object), dtype=object)
+
+
+def _rows_of(image: Image, batch: Batch) -> NDArray[Any]:
+    values = np.asarray(image(batch))
+    if values.ndim == 0 or len(values) != len(batch):
+        raise ValueError("A factor of a bounded sum must give one value or one vector for each row.")
+    return values
 
 
 def _width(values: NDArray[Any]) -> int:

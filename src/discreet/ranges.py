@@ -35,7 +35,7 @@ def estimate_bounds(curator: Curator, coarse: Share, fine: Share, target: bool) 
 
     # BOUND: a row adds to one cell per column
     def columns(rows: Batch) -> Floats:
-        return rows.X if rows.y is None else np.column_stack([rows.X, rows.y])
+        return np.column_stack([rows.X, rows.y]) if target and rows.y is not None else rows.X
 
     # SUMMARISE + PRIVATISE: octaves
     octaves = OneHot(lambda rows: _octave(columns(rows)), OCTAVES, width)

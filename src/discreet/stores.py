@@ -46,6 +46,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._entries: tuple[Entry, ...] = ()
         self._lock = threading.Lock()
+        self._process = os.getpid()
 
     def entries(self) -> tuple[Entry, ...]:
         """All entries, in order."""
@@ -53,6 +54,11 @@ class MemoryStore:
 
     def commit(self, entry: Entry, admit: Admit) -> Entry:
         """Append the entry if `admit` lets it pass."""
+        if os.getpid() != self._process:
+            raise LedgerError(
+                "This ledger in memory belongs to the process that opened it; a forked copy would spend it twice. "
+                "Hint: use the durable one, Ledger.open(path, budget)."
+            )
         with self._lock:
             admit(entry, self._entries)
             self._entries = (*self._entries, entry)

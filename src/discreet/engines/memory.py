@@ -60,6 +60,10 @@ class Memory:
             total.add(query(batch))
         return total.value()
 
+    def whole(self) -> NDArray[Any]:
+        """All rows as one array, for those who hold them."""
+        return self._table.block(0, len(self._table))
+
     def sample(self, rate: float, coins: Coins) -> Memory:
         """A Poisson sample of the rows."""
         heads = (
@@ -110,7 +114,8 @@ class _Array:
 
     def block(self, start: int, stop: int) -> NDArray[Any]:
         rows = self._values[start:stop]
-        return np.asarray(rows, np.float64) if self._numeric else rows
+        with np.errstate(all="ignore"):  # a warning would tell of a value
+            return np.asarray(rows, np.float64) if self._numeric else rows
 
 
 class _Pandas:
@@ -120,7 +125,8 @@ class _Pandas:
         self._frame, self._numeric = frame, numeric
         self.columns, self.width = _names(frame.columns), frame.shape[1]
         if numeric:
-            _check_kinds({name: dtype.kind in "biuf" for name, dtype in zip(frame.columns, frame.dtypes, strict=True)})
+            kinds = [dtype.kind in "biuf" for dtype in frame.dtypes]
+            _check_kinds(list(zip(frame.columns, kinds, strict=True)))
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -130,8 +136,9 @@ class _Pandas:
 
     def block(self, start: int, stop: int) -> NDArray[Any]:
         rows = self._frame.iloc[start:stop]
-        values = rows.to_numpy(np.float64, na_value=np.nan) if self._numeric else rows.to_numpy()
-        return np.asarray(values)
+        if self._numeric:
+            return np.asarray(rows.to_numpy(np.float64, na_value=np.nan))
+        return _objects([rows.iloc[:, i].to_numpy(dtype=object) for i in range(self.width)], len(rows))
 
 
 class _Polars:
@@ -141,7 +148,7 @@ class _Polars:
         self._frame, self._numeric = frame, numeric
         self.columns, self.width = _names(frame.columns), frame.width
         if numeric:
-            _check_kinds({name: kind.is_numeric() or str(kind) == "Boolean" for name, kind in frame.schema.items()})
+            _check_kinds([(name, kind.is_numeric() or str(kind) == "Boolean") for name, kind in frame.schema.items()])
 
     def __len__(self) -> int:
         return int(self._frame.height)
@@ -154,14 +161,16 @@ class _Polars:
 
         rows = self._frame.slice(start, stop - start)
         if self._numeric:
-            rows = rows.select(polars.all().cast(polars.Float64))
-        return np.asarray(rows.to_numpy())
+            return np.asarray(rows.select(polars.all().cast(polars.Float64)).to_numpy())
+        return _objects([column.to_list() for column in rows.get_columns()], rows.height)
 
 
 _Table = _Array | _Pandas | _Polars
 
 
 def _table(X: Any, numeric: bool) -> _Table:
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError("Masked arrays are not supported: the mask would be lost. Hint: X.filled(np.nan).")
     if isinstance(X, np.ndarray):
         return _Array(X, numeric=numeric)
     family = type(X).__module__.split(".")[0]
@@ -175,49 +184,68 @@ def _table(X: Any, numeric: bool) -> _Table:
         return _Pandas(X, numeric)
     if family == "polars" and hasattr(X, "columns"):
         return _Polars(X, numeric)
-    try:
-        return _Array(np.asarray(X), numeric=numeric)
-    except ValueError as error:
-        if "Expected 2D" in str(error):
-            raise
-        raise ValueError("X must be a table: rows of equal length.") from None
+    return _Array(plain(X, "X", numeric), numeric=numeric)
 
 
 def column(values: Any, name: str) -> NDArray[np.float64]:
     """One number per row, as floats; missing values as NaN."""
-    if type(values).__module__.split(".")[0] == "pandas":
+    if type(values).__module__.split(".")[0] == "pandas" and hasattr(values, "dtype"):
         values = values.to_numpy(np.float64, na_value=np.nan) if values.dtype.kind in "biuf" else values.to_numpy()
-    array = np.asarray(values)
+    array = values if isinstance(values, np.ndarray) else plain(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(
             f"{name} must be one number per row: y should be a 1d array. Several targets are not supported."
         )
-    return np.asarray(_numbers(array, name), np.float64)
+    with np.errstate(all="ignore"):
+        return np.asarray(_numbers(array, name), np.float64)
+
+
+def plain(values: Any, name: str, numeric: bool = True) -> NDArray[Any]:
+    """An array of what is not one yet. Lists have no type: what is no number in them is missing, and raises nothing."""
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    try:
+        cells = np.array(values, dtype=object)
+    except ValueError:
+        raise ValueError(f"{name} must be a table: rows of equal length.") from None
+    if cells.ndim == 1 and len(cells) and all(isinstance(row, (list, tuple)) for row in cells):
+        raise ValueError(f"{name} must be a table: rows of equal length.")
+    return np.asarray(np.frompyfunc(_number, 1, 1)(cells), np.float64) if numeric else cells
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+
+
+def _objects(columns: list[Any], rows: int) -> NDArray[Any]:
+    """Columns of labels side by side, each value as it was: no common type that one row could change for all."""
+    table = np.empty((rows, len(columns)), dtype=object)
+    for i, values in enumerate(columns):
+        table[:, i] = values
+    return table
 
 
 def _numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Numbers as they are; objects turned into numbers. Errors never show a value."""
+    """Numbers as they are; other types are refused by type alone, so that an error tells of no value."""
     if values.dtype.kind in "biuf":
         return values
     if values.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
-    if values.dtype.kind in "mMV":
-        raise TypeError(
-            f"{name} holds dates or records, not numbers. Hint: make numbers of them, such as days since a day."
-        )
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"{name} holds something that is not a number (each argument must be a string or a real number). "
-            "Hint: encode categories with OneHotEncoder(categories=...)."
-        ) from None
+    if values.dtype.kind in "mM":
+        raise TypeError(f"{name} holds dates, not numbers. Hint: make numbers of them, such as days since a day.")
+    raise TypeError(
+        f"{name} is of type {values.dtype}, not of numbers. Hint: {name}.astype(float) where they are numbers; encode "
+        "categories with OneHotEncoder(categories=...)."
+    )
 
 
-def _check_kinds(numeric: dict[Any, bool]) -> None:
-    bad = [str(name) for name, fine in numeric.items() if not fine]
+def _check_kinds(numeric: list[tuple[Any, bool]]) -> None:
+    bad = [str(name) for name, fine in numeric if not fine]
     if bad:
         raise TypeError(
             f"Columns that are not numbers: {bad}. Hint: encode categories with OneHotEncoder(categories=...), "
@@ -226,4 +254,7 @@ def _check_kinds(numeric: dict[Any, bool]) -> None:
 
 
 def _names(columns: Any) -> tuple[str, ...] | None:
+    if len(set(columns)) != len(columns):
+        twice = sorted({str(name) for name in columns if list(columns).count(name) > 1})
+        raise ValueError(f"Column names must differ. Twice: {twice}.")
     return tuple(columns) if all(isinstance(name, str) for name in columns) else None

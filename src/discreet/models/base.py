@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import copy
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any, Self
@@ -17,9 +17,9 @@ from discreet.curator import Curator
 from discreet.engines import Rows
 from discreet.engines.memory import as_rows, is_rows
 from discreet.errors import LeakWarning, NotPrivateWarning, NotSupported
-from discreet.ledger import Detached, Ledger
+from discreet.ledger import Detached, Ledger, open_ledger
 from discreet.mechanisms.keystream import Keystream
-from discreet.preprocessing import learns_from_data
+from discreet.preprocessing import leaks
 from discreet.ranges import NOTE, estimate_bounds
 from discreet.release import NOT_PRIVATE, Release
 
@@ -78,10 +78,12 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if getattr(y, "shape", ())[1:] == (1,):
             y = column_or_1d(y, warn=True)
         rows = as_rows(X, y if self.supervised else None)
+        if self.supervised and rows.empty().y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed: these rows bring no target.")
         if rows.width == 0:
             raise ValueError("Found array with 0 feature(s) while a minimum of 1 is required.")
         public = None if self.bounds is None else self._public(rows)
-        ledger = self._ledger(budget)
+        ledger = open_ledger(self.ledger, budget)
         self._remember_columns(X, rows)
         self._warn(budget, rows)
 
@@ -148,15 +150,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise TypeError(f"The `bounds` must be discreet.Bounds or None. Got {type(self.bounds).__name__}.")
         return self.bounds.matched(rows.width, rows.columns)
 
-    def _ledger(self, budget: Budget) -> Ledger:
-        if self.ledger is None:
-            return Ledger(budget)
-        if isinstance(self.ledger, Detached):
-            self.ledger.refuse()
-        if not isinstance(self.ledger, Ledger):
-            raise TypeError(f"The `ledger` must be a discreet.Ledger or None. Got {type(self.ledger).__name__}.")
-        return self.ledger
-
     def _keystream(self) -> Keystream | None:
         seed = self.random_state
         if seed is None:
@@ -171,7 +164,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _warn(self, budget: Budget, rows: Rows) -> None:
         public = rows.count_replace_one() if budget.neighbours == "replace-one" else self.n
         budget.warn_of_delta(public, stacklevel=4)
-        leaky = _leaky_steps(self)
+        leaky = leaks()
         if leaky:
             warnings.warn(
                 f"{', '.join(leaky)} learnt from the data before {type(self).__name__}, and nobody paid for it: the "
@@ -180,6 +173,16 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 LeakWarning,
                 stacklevel=3,
             )
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        other = memo[id(self)] = type(self).__new__(type(self))
+        other.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
+        return other  # with the same ledger: copies share the account
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
@@ -211,24 +214,9 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
         Features beyond their bounds count as at them, as they did in fitting.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "release_")
         as_rows(X)  # errors that show no value
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         assert self.bounds_.target is not None
         linear = np.clip(X, self.bounds_.lower, self.bounds_.upper) @ self.coef_ + self.intercept_
         return np.clip(np.where(np.isfinite(X).all(axis=1), linear, np.nan), *self.bounds_.target)
-
-
-def _leaky_steps(estimator: PrivateEstimator) -> list[str]:
-    """The steps before `estimator`, in a pipeline that is fitting it just now, that learnt from the data."""
-    from sklearn.pipeline import Pipeline
-
-    frame = sys._getframe(2)
-    for _ in range(20):
-        if frame.f_back is None:
-            return []
-        frame = frame.f_back
-        owner = frame.f_locals.get("self")
-        if isinstance(owner, Pipeline) and owner.steps and owner.steps[-1][1] is estimator:
-            return [name for name, step in owner.steps[:-1] if learns_from_data(step)]
-    return []

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours, Part, Share
 from discreet.curator import Curator
-from discreet.engines.memory import as_rows, is_rows
+from discreet.engines.memory import as_rows, is_rows, plain
 from discreet.errors import NotPrivateWarning
-from discreet.ledger import Ledger
+from discreet.ledger import Ledger, open_ledger
 from discreet.mechanisms.keystream import Keystream
 from discreet.query import Batch
 from discreet.ranges import NOTE, estimate_bounds
@@ -30,7 +30,7 @@ class Options(TypedDict, total=False):
     """What every statistic takes besides its data and its budget.
 
     neighbours : "add-remove" (default) or "replace-one".
-    n : the number of rows, if it is public; under "replace-one" it is taken as public anyway.
+    n : the number of rows, if it is public and no value is missing; a share of the budget is spent on it otherwise.
     confidence : of the interval, 0.95 by default.
     ledger : the account to charge; one of its own if None.
     random_state : a seed for tests and studies; the release is then marked as not private.
@@ -66,7 +66,9 @@ class Question:
         half = Part(total * FOR_BOUNDS / 2)
         coarse, fine, *shares = self.budget.split(half, half, *plain)
         found = estimate_bounds(self.curator, coarse, fine, target=False)
-        return found, tuple(shares), (NOTE.format(share=FOR_BOUNDS),)
+        ranges = ", ".join(f"[{a:.6g}, {b:.6g}]" for a, b in zip(found.lower, found.upper, strict=True))
+        clipped = f"the answer and its interval are of values clipped to {ranges}"
+        return found, tuple(shares), (NOTE.format(share=FOR_BOUNDS), clipped)
 
     def public(self, bounds: tuple[float, float] | Bounds) -> Bounds:
         """The bounds given, one pair per column."""
@@ -96,14 +98,12 @@ def ask(name: str, X: Any, epsilon: float, delta: float, options: Options, numer
     confidence = options.get("confidence", 0.95)
     if not 0 < confidence < 1:
         raise ValueError(f"The `confidence` of {name} must be within (0, 1). Got {confidence!r}.")
-    rows = as_rows(X if is_rows(X) else as_table(X), numeric=numeric)
+    rows = as_rows(X if is_rows(X) else as_table(X, numeric), numeric=numeric)
     n = options.get("n")
-    if n is not None and not (isinstance(n, (int, np.integer)) and n >= 0):
+    if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0):
         raise ValueError(f"The `n` of {name} must be a whole number >= 0. Got {n!r}.")
-    if n is None and budget.neighbours == "replace-one":
-        n = rows.count_replace_one()
-    budget.warn_of_delta(n, stacklevel=4)
-    ledger = options.get("ledger") or Ledger(budget)
+    ledger = open_ledger(options.get("ledger"), budget)
+    budget.warn_of_delta(rows.count_replace_one() if budget.neighbours == "replace-one" else n, stacklevel=4)
     return Question(Curator(rows, ledger, name, _keystream(options.get("random_state"))), budget, n, confidence)
 
 
@@ -114,19 +114,28 @@ def _keystream(seed: int | None) -> Keystream | None:
     return Keystream.seeded(seed)
 
 
-def as_table(x: Any) -> Any:
+def as_table(x: Any, numeric: bool = True) -> Any:
     """A single column as a table of one; tables as they are."""
     family = type(x).__module__.split(".")[0]
     if family in ("pandas", "polars") and hasattr(x, "to_frame"):
         return x.to_frame() if hasattr(x, "dtype") else x
     if isinstance(x, np.ndarray) or hasattr(x, "columns"):
         return x[:, None] if isinstance(x, np.ndarray) and x.ndim == 1 else x
-    array = np.asarray(x)
+    array = plain(x, "x", numeric)
     return array[:, None] if array.ndim == 1 else array
 
 
 def present(rows: Batch) -> NDArray[np.int64]:
     """Cell 0 for a row that counts, -1 for one with a missing value."""
-    if rows.X.dtype.kind != "f":
-        return np.zeros(len(rows), dtype=np.int64)
-    return np.where(np.isfinite(rows.X).all(axis=1), 0, -1)
+    there = np.isfinite(rows.X) if rows.X.dtype.kind == "f" else ~_MISSING(rows.X).astype(bool)
+    return np.where(there.all(axis=1), 0, -1)
+
+
+def _missing(value: Any) -> bool:
+    # None, pandas' NA, NaN and NaT; infinity too, as in columns of numbers
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and not np.isfinite(value)
+
+
+_MISSING = np.frompyfunc(_missing, 1, 1)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.labels import codes_of
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 from discreet.stats.asking import Options, Question, Range, ask, present
 from discreet.stats.intervals import reach
+
+MOST_CELLS = 1 << 24
 
 
 def count(x: Any, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
@@ -112,6 +116,8 @@ def _edges(question: Question, bins: Any, bounds: Range) -> tuple[list[NDArray[A
         (share,) = question.budget.split(1)
         return [_checked(np.asarray(part, np.float64)) for part in per_column], share, ()
     numbers = [_number(part) for part in per_column]
+    if math.prod(numbers) > MOST_CELLS:
+        raise ValueError(f"A histogram has at most {MOST_CELLS} cells. Got {math.prod(numbers)}.")
     found, (share,), notes = question.deal(bounds, 1)
     edges = [np.linspace(low, high, k + 1) for low, high, k in zip(found.lower, found.upper, numbers, strict=True)]
     return edges, share, notes
@@ -142,13 +148,7 @@ def _edge_cells(edges: Sequence[NDArray[Any]]) -> Any:
 
 def _label_cells(labels: Sequence[list[Any]]) -> Any:
     def cells(rows: Batch) -> NDArray[np.int64]:
-        columns = []
-        for values, known in zip(rows.X.T, labels, strict=True):
-            code = np.full(len(values), -1)
-            for i, label in enumerate(known):
-                code[values == label] = i
-            columns.append(code)
-        return np.column_stack(columns)
+        return np.column_stack([codes_of(values, known) for values, known in zip(rows.X.T, labels, strict=True)])
 
     return cells
 

@@ -203,10 +203,12 @@ def covariance(
     moments = np.clip(noisy.value[1:, 1:] / n, -1, 1)
     value = _nearest_psd(moments - np.outer(m, m))
     counted = 0.0 if question.n is not None else std[0, 0]
+    # the error of S_ij/N - S_i S_j/N² to first order; on the diagonal S_i and S_j are one and the same
+    once, same = np.abs(m)[:, None] * std[0, 1:] / fewest, np.eye(d - 1, dtype=bool)
     noises = (
         std[1:, 1:] / fewest,
-        np.abs(m)[:, None] * std[0, 1:] / fewest,
-        np.abs(m)[None, :] * std[0, 1:, None] / fewest,
+        np.where(same, 2 * once, once),
+        np.where(same, 0.0, once.T),
         np.abs(2 * np.outer(m, m) - moments) * counted / fewest,
     )
     widest, spread = (1 + np.abs(m)) ** 2, np.minimum(np.diag(value) + 2 * std[1, 1] / fewest, 1.0)

@@ -10,8 +10,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.budget import Budget, choice
-from discreet.events import Choice, Event
+from discreet.budget import Budget, Share, choice
+from discreet.events import Choice
 from discreet.lipschitz import Score, rank_score
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
@@ -19,6 +19,7 @@ from discreet.stats.asking import Options, Question, Range, ask, present
 from discreet.stats.intervals import reach
 
 CELLS = 1 << 14  # how finely the range is cut
+MOST_CELLS = 1 << 20
 FINEST = 10**6  # ranks are fractions with at most this denominator
 
 
@@ -54,8 +55,10 @@ def _quantile(
 ) -> Release:
     budget = Budget(*promise)  # checks both; the choices below keep the pure promise, which implies it
     ranks = [_rank(part) for part in np.atleast_1d(q).tolist()]
-    if not isinstance(cells, int) or cells < 2:
-        raise ValueError(f"The `cells` of {name} must be a whole number >= 2. Got {cells!r}.")
+    if not ranks:
+        raise ValueError("The `q` of quantile must be one or more ranks within [0, 1]. Got none.")
+    if not isinstance(cells, int) or not 2 <= cells <= MOST_CELLS:
+        raise ValueError(f"The `cells` of {name} must be a whole number within 2 and {MOST_CELLS}. Got {cells!r}.")
     question = ask(name, x, budget.epsilon, 0.0, options)
     if question.curator.width != 1:
         raise ValueError(f"The {name} is of one column.")
@@ -74,14 +77,16 @@ def _quantile(
 
     # PRIVATISE: the ranks of the ends depend on the noisy count; what each choice costs does not
     n = _fewest(question, question.curator.measure(rows, for_count))
+    margins = [_margin(rank, n, cells, question, share) for rank, share in zip(ranks, shares[1::3], strict=True)]
+    beyond = np.array([(r <= m, r + m >= 1) for r, m in zip(ranks, margins, strict=True)]).T  # no row is that far out
     chosen = []
-    for rank, *three in zip(ranks, shares[::3], shares[1::3], shares[2::3], strict=True):
-        margin = _margin(rank, n, cells, question.curator.buys(three[1]), question.confidence)
+    for rank, margin, *three in zip(ranks, margins, shares[::3], shares[1::3], shares[2::3], strict=True):
         wanted = (rank_score(rank, name), _score(rank - margin, "low end"), _score(rank + margin, "high end"))
         chosen += [question.curator.choose(table, *ask).value for ask in zip(three, wanted, strict=True)]
 
     # SOLVE: the middle of the cell; the outer edges of the two others
     here, first, last = np.array(chosen).reshape(-1, 3).T
+    first, last = np.where(beyond[0], 0, first), np.where(beyond[1], cells - 1, last)
     value = low + step * (here + 0.5)
     interval = low + step * np.minimum(first, here), low + step * (np.maximum(last, here) + 1)
     if np.ndim(q) == 0:
@@ -127,14 +132,17 @@ def _fewest(question: Question, noisy: Release) -> float:
     return max(float(noisy.value[0] - reach(0.98, 0.0, (noisy.std,), noisy.event)), 1.0)
 
 
-def _margin(rank: Fraction, n: float, cells: int, event: Event, confidence: float) -> Fraction:
+def _margin(rank: Fraction, n: float, cells: int, question: Question, share: Share) -> Fraction:
     """How far from its rank an end of the interval is asked for.
 
-    Half of the allowed error is the sampling's, the rest the choice's: the exponential mechanism misses by more than
-    (2 Δ / ε) (ln cells + t) rows with probability at most e^-t (McSherry & Talwar 2007).
+    Half of the allowed error is the sampling's, with Bernstein's correction for ranks near 0 and 1; the rest is the
+    choice's: the exponential mechanism misses by more than (2 Δ / ε) (ln cells + t) rows with probability at most e^-t
+    (McSherry & Talwar 2007), and Δ is at most one row.
     """
+    event = question.curator.buys(share)
     assert isinstance(event, Choice)
-    q, wrong = float(rank), 1 - confidence
-    missed = 2 * max(q, 1 - q) / event.epsilon * (math.log(cells) + math.log(4 / wrong))
-    sampled = NormalDist().inv_cdf(1 - wrong / 4) * math.sqrt(n * q * (1 - q))
+    q, wrong = float(rank), 1 - question.confidence
+    missed = 2 / event.epsilon * (math.log(cells) + math.log(4 / wrong))
+    z = NormalDist().inv_cdf(1 - wrong / 4)
+    sampled = z * math.sqrt(n * q * (1 - q)) + z * z / 3 + 1
     return Fraction((missed + sampled) / n).limit_denominator(FINEST)

@@ -1,0 +1,39 @@
+"""Labels to numbers, by a public list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def codes_of(values: NDArray[Any], known: Sequence[Any]) -> NDArray[np.int64]:
+    """The place of each value in the list of known labels; -1 for any other, missing and unhashable ones too.
+
+    Each value is looked up by itself, so that one odd row cannot change what the others are taken for.
+
+    >>> codes_of(np.array(["b", None, 3], dtype=object), ["a", "b"])
+    array([ 1, -1, -1])
+    """
+    if values.dtype != object:
+        return _same_type(values, known)
+    places = {label: place for place, label in enumerate(known)}
+
+    def place(value: Any) -> int:
+        try:
+            return places.get(value, -1)
+        except TypeError:
+            return -1
+
+    return np.asarray(np.frompyfunc(place, 1, 1)(values), np.int64)
+
+
+def _same_type(values: NDArray[Any], known: Sequence[Any]) -> NDArray[np.int64]:
+    code = np.full(len(values), -1)
+    for place, label in enumerate(known):
+        match = values == label
+        if isinstance(match, np.ndarray):  # not where text is compared with a number
+            code[match] = place
+    return code
