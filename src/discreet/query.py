@@ -257,14 +257,14 @@ def _norms(z: Floats, order: int) -> Floats:
 
 
 def _product(left: Floats, right: Floats, rows: int) -> Ints:
-    """Left @ right.T in exact integers: `rows` columns at a time keep every sum below 2^53."""
-    total = np.zeros((len(left), len(right)), dtype=np.int64)
+    """left @ right.T in exact integers: `rows` columns at a time keep every sum below 2^53."""
     if len(left) * len(right) <= 16:  # narrow: integers directly
         return np.asarray(left.astype(np.int64) @ right.astype(np.int64).T)
-    for start in range(0, left.shape[1], rows):
-        a = left[:, start : start + rows]
-        b = a if right is left else right[:, start : start + rows]
-        total += (a @ b.T).astype(np.int64)
+    even = left.shape[1] // rows * rows
+    a = left[:, :even].reshape(len(left), -1, rows).swapaxes(0, 1)
+    b = a if right is left else right[:, :even].reshape(len(right), -1, rows).swapaxes(0, 1)
+    total: Ints = (a @ b.swapaxes(1, 2)).astype(np.int64).sum(axis=0)
+    total += (left[:, even:] @ right[:, even:].T).astype(np.int64)
     return total
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -56,9 +59,17 @@ class Memory:
     def sum(self, query: BoundedSum) -> Exact:
         """The exact total over all rows, in units of the query's grid."""
         total = Total()
-        for batch in self._batches():
-            total.add(query(batch))
+        with _workers(len(self._table) // self._size) as apply:
+            for part in apply(lambda start: query(self._batch(start, start + self._size)), self._starts()):
+                total.add(part)
         return total.value()
+
+    @property
+    def _size(self) -> int:
+        return min(ROWS, self._block or max(256, CELLS // max(1, self.width) // 128 * 128))
+
+    def _starts(self) -> range:
+        return range(0, max(1, len(self._table)), self._size)
 
     def whole(self) -> NDArray[Any]:
         """All rows as one array, for those who hold them."""
@@ -79,11 +90,6 @@ class Memory:
         """The number of rows: public under replace-one neighbours, and only there."""
         return len(self._table)
 
-    def _batches(self) -> Iterator[Batch]:
-        size = min(ROWS, self._block or max(256, CELLS // max(1, self.width)))
-        for start in range(0, max(1, len(self._table)), size):
-            yield self._batch(start, start + size)
-
     def _batch(self, start: int, stop: int) -> Batch:
         return Batch(self._table.block(start, stop), None if self._y is None else self._y[start:stop])
 
@@ -92,6 +98,17 @@ class Memory:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Rows are not pickled or copied: they stay where they are.")
+
+
+@contextmanager
+def _workers(blocks: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """A `map` that uses the cores where there is enough to do; exact sums do not care for the order."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if blocks < 4 or cores == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(min(cores, 8)) as pool:
+        yield pool.map
 
 
 class _Array:
