@@ -257,7 +257,7 @@ def _norms(z: Floats, order: int) -> Floats:
 
 
 def _product(left: Floats, right: Floats, rows: int) -> Ints:
-    """left @ right.T in exact integers: `rows` columns at a time keep every sum below 2^53."""
+    """The product left @ right.T in exact integers: `rows` columns at a time keep every sum below 2^53."""
     if len(left) * len(right) <= 16:  # narrow: integers directly
         return np.asarray(left.astype(np.int64) @ right.astype(np.int64).T)
     even = left.shape[1] // rows * rows
