@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from discreet.accounting import scaled
 from discreet.budget import Budget, Lot, Plan, Share
 from discreet.engines import Rows
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, NotPrivateWarning
 from discreet.events import Choice, Composed, Event, Gaussian, Laplace, Pure, Repeated, Sampled
 from discreet.ledger import Ledger
 from discreet.lipschitz import Lipschitz, Score
@@ -23,7 +24,7 @@ from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.laplace import add_laplace
 from discreet.mechanisms.norm import add_norm
 from discreet.query import BoundedSum, Exact
-from discreet.release import Release
+from discreet.release import NOT_PRIVATE, Release
 
 FINE = 31  # noise is at least 2^31 steps of the grid it is added on
 
@@ -221,6 +222,18 @@ def deal(plan: Plan) -> tuple[Event, ...]:
     (whole,) = scaled((Repeated(Sampled(plan.rate, Composed(templates)), plan.rounds),), room, delta)
     assert isinstance(whole, Repeated) and isinstance(whole.event, Sampled) and isinstance(whole.event.event, Composed)
     return whole.event.event.events
+
+
+def noise_source(random_state: Any) -> Keystream | None:
+    """None for private noise; for a seed, a keystream that repeats itself, and a warning."""
+    if random_state is None:
+        return None
+    warnings.warn(NOT_PRIVATE, NotPrivateWarning, stacklevel=4)
+    if isinstance(random_state, np.random.RandomState):
+        return Keystream.seeded(int(random_state.randint(2**31)))
+    if isinstance(random_state, np.random.Generator):
+        return Keystream.seeded(int(random_state.integers(2**63)))
+    return Keystream.seeded(random_state)
 
 
 def _noise(event: Event) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.budget import Share
+from discreet.budget import Budget, Part, Share
 from discreet.curator import Curator
 from discreet.events import Gaussian, flatten
 from discreet.query import Batch, BoundedSum, OneHot
@@ -23,7 +24,8 @@ CELLS = 64
 FALSE = 1e-5  # probability that an empty octave of some column is taken for full
 FAR = 0.05  # deviations of the noise that each power of two away from 1 has to show more
 TAIL = 0.002  # of the rows may lie beyond either end: heavy tails are cut there
-NOTE = "bounds were estimated privately, with {share:.0%} of the budget"
+FOR_BOUNDS = 0.2  # of the budget, where bounds are not given
+NOTE = f"bounds were estimated privately, with {FOR_BOUNDS:.0%} of the budget"
 
 
 def estimate_bounds(curator: Curator, coarse: Share, fine: Share, target: bool) -> Bounds:
@@ -56,6 +58,16 @@ def estimate_bounds(curator: Curator, coarse: Share, fine: Share, target: bool) 
     if not target:
         return Bounds(lower, upper)
     return Bounds(lower[:-1], upper[:-1], target=(float(lower[-1]), float(upper[-1])))
+
+
+def with_bounds(
+    curator: Curator, budget: Budget, parts: Iterable[float | Part], target: bool
+) -> tuple[Bounds, tuple[Share, ...]]:
+    """Bounds that nobody stated, and the shares of the rest of the plan: a fifth of the budget pays for the bounds."""
+    plain = [part if isinstance(part, Part) else Part(part) for part in parts]
+    half = Part(sum(part.weight for part in plain) / (1 - FOR_BOUNDS) * FOR_BOUNDS / 2)
+    coarse, fine, *shares = budget.split(half, half, *plain)
+    return estimate_bounds(curator, coarse, fine, target), tuple(shares)
 
 
 def _histogram(table: OneHot, curator: Curator, share: Share, name: str) -> BoundedSum:

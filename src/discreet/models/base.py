@@ -13,17 +13,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, Share
-from discreet.curator import Curator
+from discreet.curator import Curator, noise_source
 from discreet.engines import Rows
 from discreet.engines.memory import as_rows, is_rows
-from discreet.errors import LeakWarning, NotPrivateWarning, NotSupported
+from discreet.errors import LeakWarning, NotSupported
 from discreet.ledger import Detached, Ledger, open_ledger
-from discreet.mechanisms.keystream import Keystream
 from discreet.preprocessing import leaks
-from discreet.ranges import NOTE, estimate_bounds
-from discreet.release import NOT_PRIVATE, Release
-
-FOR_BOUNDS = 0.2  # of the budget, where bounds are not given
+from discreet.ranges import NOTE, with_bounds
+from discreet.release import Release
 
 
 class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -87,7 +84,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._remember_columns(X, rows)
         self._warn(budget, rows)
 
-        curator = Curator(rows, ledger, type(self).__name__, self._keystream())
+        curator = Curator(rows, ledger, type(self).__name__, noise_source(self.random_state))
         self._notes: tuple[str, ...] = ()
         self._given, self._asked = public, budget
         try:
@@ -115,13 +112,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if self._given is not None:
             self.bounds_ = self._given
             return self._given, self._asked.split(*parts)
-        plain = [part if isinstance(part, Part) else Part(part) for part in parts]
-        total = sum(part.weight for part in plain) / (1 - FOR_BOUNDS)
-        half = Part(total * FOR_BOUNDS / 2)
-        coarse, fine, *shares = self._asked.split(half, half, *plain)
-        self.bounds_ = estimate_bounds(curator, coarse, fine, self.supervised)
-        self._notes += (NOTE.format(share=FOR_BOUNDS),)
-        return self.bounds_, tuple(shares)
+        self.bounds_, shares = with_bounds(curator, self._asked, parts, self.supervised)
+        self._notes += (NOTE,)
+        return self.bounds_, shares
 
     def _refuse(self, options: dict[str, Any], y: Any, behind_engine: bool) -> None:
         if options.pop("sample_weight", None) is not None:
@@ -149,17 +142,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if not isinstance(self.bounds, Bounds):
             raise TypeError(f"The `bounds` must be discreet.Bounds or None. Got {type(self.bounds).__name__}.")
         return self.bounds.matched(rows.width, rows.columns)
-
-    def _keystream(self) -> Keystream | None:
-        seed = self.random_state
-        if seed is None:
-            return None
-        warnings.warn(NOT_PRIVATE, NotPrivateWarning, stacklevel=3)
-        if isinstance(seed, np.random.RandomState):
-            seed = int(seed.randint(2**31))
-        elif isinstance(seed, np.random.Generator):
-            seed = int(seed.integers(2**63))
-        return Keystream.seeded(seed)
 
     def _warn(self, budget: Budget, rows: Rows) -> None:
         public = rows.count_replace_one() if budget.neighbours == "replace-one" else self.n

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
@@ -11,19 +10,15 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours, Part, Share
-from discreet.curator import Curator
+from discreet.curator import Curator, noise_source
 from discreet.engines.memory import as_rows, is_rows, plain
-from discreet.errors import NotPrivateWarning
 from discreet.ledger import Ledger, open_ledger
-from discreet.mechanisms.keystream import Keystream
 from discreet.query import Batch
-from discreet.ranges import NOTE, estimate_bounds
-from discreet.release import NOT_PRIVATE, Release
+from discreet.ranges import NOTE, with_bounds
+from discreet.release import Release
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float] | Bounds | None
-
-FOR_BOUNDS = 0.2  # of the budget, where bounds are not given
 
 
 class Options(TypedDict, total=False):
@@ -40,7 +35,7 @@ class Options(TypedDict, total=False):
     n: int | None
     confidence: float
     ledger: Ledger | None
-    random_state: int | None
+    random_state: Any
 
 
 @dataclass(frozen=True)
@@ -61,14 +56,10 @@ class Question:
         """The bounds, given or paid for, a share for each part, and notes for the reader."""
         if bounds is not None:
             return self.public(bounds), self.budget.split(*parts), ()
-        plain = [part if isinstance(part, Part) else Part(part) for part in parts]
-        total = sum(part.weight for part in plain) / (1 - FOR_BOUNDS)
-        half = Part(total * FOR_BOUNDS / 2)
-        coarse, fine, *shares = self.budget.split(half, half, *plain)
-        found = estimate_bounds(self.curator, coarse, fine, target=False)
+        found, shares = with_bounds(self.curator, self.budget, parts, target=False)
         ranges = ", ".join(f"[{a:.6g}, {b:.6g}]" for a, b in zip(found.lower, found.upper, strict=True))
         clipped = f"the answer and its interval are of values clipped to {ranges}"
-        return found, tuple(shares), (NOTE.format(share=FOR_BOUNDS), clipped)
+        return found, shares, (NOTE, clipped)
 
     def public(self, bounds: tuple[float, float] | Bounds) -> Bounds:
         """The bounds given, one pair per column."""
@@ -104,14 +95,7 @@ def ask(name: str, X: Any, epsilon: float, delta: float, options: Options, numer
         raise ValueError(f"The `n` of {name} must be a whole number >= 0. Got {n!r}.")
     ledger = open_ledger(options.get("ledger"), budget)
     budget.warn_of_delta(rows.count_replace_one() if budget.neighbours == "replace-one" else n, stacklevel=4)
-    return Question(Curator(rows, ledger, name, _keystream(options.get("random_state"))), budget, n, confidence)
-
-
-def _keystream(seed: int | None) -> Keystream | None:
-    if seed is None:
-        return None
-    warnings.warn(NOT_PRIVATE, NotPrivateWarning, stacklevel=4)
-    return Keystream.seeded(seed)
+    return Question(Curator(rows, ledger, name, noise_source(options.get("random_state"))), budget, n, confidence)
 
 
 def as_table(x: Any, numeric: bool = True) -> Any:

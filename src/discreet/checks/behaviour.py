@@ -1,23 +1,13 @@
-"""Checks that every private estimator and statistic must pass; shipped to users, like scikit-learn's.
-
-    from discreet.checks import check_private_estimator
-    check_private_estimator(MyPrivateModel(epsilon=1.0, bounds=...))
-
-Each check is a function of its own, so that a test suite can run them one by one: `estimator_checks` and
-`statistic_checks` list them. They change the parameters of what they are given: give each a copy.
-`private_estimators` and `private_statistics` find all that discreet offers, so that a new one is checked without anyone
-remembering.
-"""
+"""The checks themselves: what a private estimator does and does not do, whatever the rows."""
 
 from __future__ import annotations
 
 import copy
-import inspect
 import math
 import pickle
 import struct
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -27,135 +17,16 @@ from numpy.typing import NDArray
 
 from discreet import accounting
 from discreet.audit import audit
-from discreet.bounds import Bounds
 from discreet.budget import Budget
-from discreet.engines.memory import Memory
+from discreet.checks.specimens import Asked, Spy, extremes, hostile, ordinary, rows_of
 from discreet.errors import BudgetExceeded, NotPrivateWarning
+from discreet.events import flatten
 from discreet.ledger import Detached, Ledger
-from discreet.query import Batch, BoundedSum, Exact
+from discreet.query import Batch
 from discreet.release import Release
 
-WIDTH = 3
 CANARY = 8_675_309.125  # a value no public quantity has
 SURE = 1 - 1e-6  # confidence of the audits: a sound mechanism fails one with probability below 1e-6
-Data = tuple[NDArray[Any], NDArray[Any]]
-
-
-def private_estimators() -> dict[str, Any]:
-    """Every private estimator of discreet, ready to fit on the checks' data."""
-    from discreet import models
-    from discreet.models.base import PrivateEstimator
-
-    found = {}
-    for name in models.__all__:
-        cls = getattr(models, name)
-        if isinstance(cls, type) and issubclass(cls, PrivateEstimator) and not inspect.isabstract(cls):
-            found[name] = prepared(cls())
-    return found
-
-
-def private_statistics() -> dict[str, Callable[..., Release]]:
-    """Every statistic of discreet, as a function of a column and options."""
-    from discreet import stats
-
-    return {name: _with_bounds(getattr(stats, name)) for name in stats.__all__}
-
-
-def _with_bounds(statistic: Callable[..., Release]) -> Callable[..., Release]:
-    def call(x: Any, **options: Any) -> Release:
-        public = {"bounds": (-1.0, 1.0), "cells": 64}
-        options = {key: public[key] for key in public if key in inspect.signature(statistic).parameters} | options
-        return statistic(x, **options)
-
-    call.__name__ = statistic.__name__
-    return call
-
-
-def prepared(estimator: Any) -> Any:
-    """A copy with bounds for the checks' data, if it has none."""
-    from sklearn.base import clone
-
-    estimator = clone(estimator)
-    if estimator.bounds is None:
-        estimator.set_params(bounds=Bounds([-1.0] * WIDTH, [1.0] * WIDTH, target=(-1.0, 1.0)))
-    return estimator
-
-
-def check_private_estimator(estimator: Any) -> None:
-    """Run every check on a private estimator; the first that fails raises `AssertionError`.
-
-    >>> from discreet.models import LinearRegression
-    >>> check_private_estimator(LinearRegression(epsilon=4.0, delta=1e-6))
-    """
-    estimator = prepared(estimator)
-    for check in estimator_checks():
-        check(copy.deepcopy(estimator))
-
-
-def check_private_statistic(statistic: Callable[..., Release]) -> None:
-    """Run every check on a function of a column that returns a `Release`."""
-    for check in statistic_checks():
-        check(statistic)
-
-
-def estimator_checks() -> list[Callable[[Any], None]]:
-    """The checks of an estimator."""
-    return [
-        check_spends_what_it_declares,
-        check_blind_to_the_data,
-        check_charges_before_reading,
-        check_refusal_changes_nothing,
-        check_hostile_rows,
-        check_bad_rows_add_nothing,
-        check_engines_agree,
-        check_nothing_escapes,
-        check_leaves_data_alone,
-        check_contract,
-        check_seeded,
-        check_stated_noise,
-        check_audit,
-    ]
-
-
-def statistic_checks() -> list[Callable[[Callable[..., Release]], None]]:
-    """The checks of a statistic."""
-    return [_as_statistic_check(check) for check in estimator_checks() if check is not check_contract]
-
-
-def _as_statistic_check(check: Callable[[Any], None]) -> Callable[[Callable[..., Release]], None]:
-    def run(statistic: Callable[..., Release]) -> None:
-        check(Asked(statistic))
-
-    run.__name__ = check.__name__
-    return run
-
-
-class Asked:
-    """A statistic in an estimator's clothes, so that one set of checks serves both."""
-
-    supervised = False
-
-    def __init__(self, statistic: Callable[..., Release], **options: Any) -> None:
-        self.statistic = statistic
-        self.options: dict[str, Any] = {"epsilon": 1.0, "ledger": None, "random_state": None} | options
-
-    epsilon = property(lambda self: self.options["epsilon"])
-    delta = property(lambda self: self.options.get("delta", 0.0))
-    bounds = Bounds([-1.0], [1.0])
-
-    def set_params(self, **options: Any) -> Asked:
-        """Change options."""
-        self.options |= options
-        return self
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options, and the statistic."""
-        return {"statistic": self.statistic, **self.options}
-
-    def fit(self, X: Any, y: Any = None) -> Asked:
-        """Ask the statistic of the first column."""
-        self.release_ = self.statistic(X if isinstance(X, _Spy) else X[:, 0], **self.options)
-        return self
 
 
 def check_spends_what_it_declares(estimator: Any) -> None:
@@ -188,7 +59,7 @@ def check_blind_to_the_data(estimator: Any) -> None:
 def check_charges_before_reading(estimator: Any) -> None:
     """When the first row is read, the whole charge is on the books."""
     ledger = Ledger(_budget(estimator))
-    spy = _Spy(_rows(estimator, ordinary(estimator)), lambda: ledger.entries)
+    spy = Spy(rows_of(estimator, ordinary(estimator)), lambda: ledger.entries)
     _fit(estimator, (spy, None), ledger=ledger)
     assert spy.watched and all(len(entries) == 1 for entries in spy.watched), "rows were read before the charge"
 
@@ -197,7 +68,7 @@ def check_refusal_changes_nothing(estimator: Any) -> None:
     """A refused charge reads no row and spends nothing."""
     ledger = Ledger(_budget(estimator))
     _fit(estimator, ordinary(estimator), ledger=ledger)
-    spy, before = _Spy(_rows(estimator, ordinary(estimator)), lambda: None), ledger.entries
+    spy, before = Spy(rows_of(estimator, ordinary(estimator)), lambda: None), ledger.entries
     with _raises(BudgetExceeded):
         _fit(estimator, (spy, None), ledger=ledger)
     assert ledger.entries == before and not spy.queries
@@ -206,7 +77,7 @@ def check_refusal_changes_nothing(estimator: Any) -> None:
 def check_hostile_rows(estimator: Any) -> None:
     """No row, however strange, moves a query further than its sensitivity; its image depends on it alone."""
     X, y = ordinary(estimator)
-    spy = _Spy(_rows(estimator, (X, y)), lambda: None)
+    spy = Spy(rows_of(estimator, (X, y)), lambda: None)
     _fit(estimator, (spy, None))
     assert spy.queries
     for query in spy.queries:
@@ -227,7 +98,11 @@ def check_engines_agree(estimator: Any) -> None:
     X, y = ordinary(estimator)
     order = np.random.default_rng(0).permutation(len(X))
     seen = []
-    for rows in (_rows(estimator, (X, y)), _rows(estimator, (X, y), block=7), _rows(estimator, (X[order], y[order]))):
+    for rows in (
+        rows_of(estimator, (X, y)),
+        rows_of(estimator, (X, y), block=7),
+        rows_of(estimator, (X[order], y[order])),
+    ):
         with _quiet():
             seen.append(_fit(estimator, (rows, None), random_state=11))
     assert all(_bits(one) == _bits(seen[0]) for one in seen), "the release depends on blocks or on the order of rows"
@@ -251,7 +126,7 @@ def check_nothing_escapes(estimator: Any) -> None:
 def check_bad_rows_add_nothing(estimator: Any) -> None:
     """A row with something missing, in a feature or in the target, adds to no query at all."""
     X, y = ordinary(estimator, 8)
-    spy = _Spy(_rows(estimator, (X, y)), lambda: None)
+    spy = Spy(rows_of(estimator, (X, y)), lambda: None)
     _fit(estimator, (spy, None))
     for query in spy.queries:
         none = query(Batch(X[:0], y[:0]))
@@ -333,71 +208,6 @@ def check_audit(estimator: Any, runs: int = 1500) -> None:
     assert not result.violated, str(result)
 
 
-def ordinary(estimator: Any, n: int = 211) -> Data:
-    """Rows as the estimator expects them."""
-    rng = np.random.default_rng(n)
-    width = estimator.bounds.width or WIDTH
-    return rng.uniform(-1, 1, (n, width)), _targets(estimator, rng, n)
-
-
-def _targets(estimator: Any, rng: np.random.Generator, n: int) -> NDArray[Any]:
-    if estimator.bounds.classes:
-        return np.asarray(rng.choice(np.array(estimator.bounds.classes), n))
-    return rng.uniform(-1, 1, n)
-
-
-def extremes(estimator: Any) -> Iterator[Data]:
-    """No row, one row, ordinary rows, tiny ones, huge ones, missing ones."""
-    for n in (0, 1, 211):
-        yield ordinary(estimator, n)
-    X, y = ordinary(estimator)
-    yield X * 1e-9, y
-    yield X * 1e300, y
-    yield np.where(np.arange(len(X))[:, None] % 3 == 0, np.nan, X), y
-    yield np.full_like(X, np.inf), y
-
-
-def hostile(width: int) -> Iterator[NDArray[np.float64]]:
-    """Rows that break careless code."""
-    for value in (np.inf, -np.inf, np.nan, 1e308, -1e308, 1e6, -3.0, 5e-324, -0.0, 1.0, -1.0, 1 + 2**-52):
-        yield np.full((1, width), value)
-        row = np.zeros((1, width))
-        row[0, -1] = value
-        yield row
-
-
-class _Spy:
-    """Rows that remember what was asked of them."""
-
-    def __init__(self, rows: Memory, watch: Callable[[], Any]) -> None:
-        self._rows, self._watch = rows, watch
-        self.width, self.columns = rows.width, rows.columns
-        self.queries: list[BoundedSum] = []
-        self.watched: list[Any] = []
-
-    def empty(self) -> Batch:
-        return self._rows.empty()
-
-    def count_replace_one(self) -> int:
-        return self._rows.count_replace_one()
-
-    def sample(self, rate: float, coins: Any) -> Memory:
-        self.watched.append(self._watch())
-        return self._rows.sample(rate, coins)
-
-    def sum(self, query: BoundedSum) -> Exact:
-        self.watched.append(self._watch())
-        self.queries.append(query)
-        return self._rows.sum(query)
-
-
-def _rows(estimator: Any, data: Data, block: int | None = None) -> Any:
-    X, y = data
-    if getattr(estimator, "supervised", True):
-        return Memory(X, y, block=block)
-    return _Spy(Memory(X[:, :1], block=block), lambda: None) if isinstance(estimator, Asked) else Memory(X, block=block)
-
-
 def _fit(estimator: Any, data: Any, **options: Any) -> Release:
     estimator.set_params(**({"ledger": None, "random_state": None} | options))
     release: Release = estimator.fit(*data).release_
@@ -409,8 +219,6 @@ def _budget(estimator: Any) -> Budget:
 
 
 def _leaves(event: Any) -> list[Any]:
-    from discreet.events import flatten
-
     return [leaf for leaf, times in flatten(event) for _ in range(times)]
 
 

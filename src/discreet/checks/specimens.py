@@ -1,0 +1,156 @@
+"""What checks are tried on: every estimator and statistic there is, and rows ordinary, extreme and hostile."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.bounds import Bounds
+from discreet.engines.memory import Memory
+from discreet.query import Batch, BoundedSum, Exact
+from discreet.release import Release
+
+WIDTH = 3
+Data = tuple[NDArray[Any], NDArray[Any]]
+
+
+def private_estimators() -> dict[str, Any]:
+    """Every private estimator of discreet, ready to fit on the checks' data."""
+    from discreet import models
+    from discreet.models.base import PrivateEstimator
+
+    found = {}
+    for name in models.__all__:
+        cls = getattr(models, name)
+        if isinstance(cls, type) and issubclass(cls, PrivateEstimator) and not inspect.isabstract(cls):
+            found[name] = prepared(cls())
+    return found
+
+
+def private_statistics() -> dict[str, Callable[..., Release]]:
+    """Every statistic of discreet, as a function of a column and options."""
+    from discreet import stats
+
+    return {name: _with_bounds(getattr(stats, name)) for name in stats.__all__}
+
+
+def _with_bounds(statistic: Callable[..., Release]) -> Callable[..., Release]:
+    def call(x: Any, **options: Any) -> Release:
+        public = {"bounds": (-1.0, 1.0), "cells": 64}
+        options = {key: public[key] for key in public if key in inspect.signature(statistic).parameters} | options
+        return statistic(x, **options)
+
+    call.__name__ = statistic.__name__
+    return call
+
+
+def prepared(estimator: Any) -> Any:
+    """A copy with bounds for the checks' data, if it has none."""
+    from sklearn.base import clone
+
+    estimator = clone(estimator)
+    if estimator.bounds is None:
+        estimator.set_params(bounds=Bounds([-1.0] * WIDTH, [1.0] * WIDTH, target=(-1.0, 1.0)))
+    return estimator
+
+
+class Asked:
+    """A statistic in an estimator's clothes, so that one set of checks serves both."""
+
+    supervised = False
+
+    def __init__(self, statistic: Callable[..., Release], **options: Any) -> None:
+        self.statistic = statistic
+        self.options: dict[str, Any] = {"epsilon": 1.0, "ledger": None, "random_state": None} | options
+
+    epsilon = property(lambda self: self.options["epsilon"])
+    delta = property(lambda self: self.options.get("delta", 0.0))
+    bounds = Bounds([-1.0], [1.0])
+
+    def set_params(self, **options: Any) -> Asked:
+        """Change options."""
+        self.options |= options
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The options, and the statistic."""
+        return {"statistic": self.statistic, **self.options}
+
+    def fit(self, X: Any, y: Any = None) -> Asked:
+        """Ask the statistic of the first column."""
+        self.release_ = self.statistic(X if isinstance(X, Spy) else X[:, 0], **self.options)
+        return self
+
+
+def ordinary(estimator: Any, n: int = 211) -> Data:
+    """Rows as the estimator expects them."""
+    rng = np.random.default_rng(n)
+    width = estimator.bounds.width or WIDTH
+    return rng.uniform(-1, 1, (n, width)), _targets(estimator, rng, n)
+
+
+def _targets(estimator: Any, rng: np.random.Generator, n: int) -> NDArray[Any]:
+    if estimator.bounds.classes:
+        return np.asarray(rng.choice(np.array(estimator.bounds.classes), n))
+    return rng.uniform(-1, 1, n)
+
+
+def extremes(estimator: Any) -> Iterator[Data]:
+    """No row, one row, ordinary rows, tiny ones, huge ones, missing ones."""
+    for n in (0, 1, 211):
+        yield ordinary(estimator, n)
+    X, y = ordinary(estimator)
+    yield X * 1e-9, y
+    yield X * 1e300, y
+    yield np.where(np.arange(len(X))[:, None] % 3 == 0, np.nan, X), y
+    yield np.full_like(X, np.inf), y
+
+
+def hostile(width: int) -> Iterator[NDArray[np.float64]]:
+    """Rows that break careless code."""
+    for value in (np.inf, -np.inf, np.nan, 1e308, -1e308, 1e6, -3.0, 5e-324, -0.0, 1.0, -1.0, 1 + 2**-52):
+        yield np.full((1, width), value)
+        row = np.zeros((1, width))
+        row[0, -1] = value
+        yield row
+
+
+class Spy:
+    """Rows that remember what was asked of them."""
+
+    def __init__(self, rows: Memory, watch: Callable[[], Any]) -> None:
+        self._rows, self._watch = rows, watch
+        self.width, self.columns = rows.width, rows.columns
+        self.queries: list[BoundedSum] = []
+        self.watched: list[Any] = []
+
+    def empty(self) -> Batch:
+        """A batch without rows."""
+        return self._rows.empty()
+
+    def count_replace_one(self) -> int:
+        """The number of rows."""
+        return self._rows.count_replace_one()
+
+    def sample(self, rate: float, coins: Any) -> Memory:
+        """A sample, noted."""
+        self.watched.append(self._watch())
+        return self._rows.sample(rate, coins)
+
+    def sum(self, query: BoundedSum) -> Exact:
+        """A sum, noted."""
+        self.watched.append(self._watch())
+        self.queries.append(query)
+        return self._rows.sum(query)
+
+
+def rows_of(estimator: Any, data: Data, block: int | None = None) -> Any:
+    """The data behind an engine, as the estimator expects them."""
+    X, y = data
+    if getattr(estimator, "supervised", True):
+        return Memory(X, y, block=block)
+    return Spy(Memory(X[:, :1], block=block), lambda: None) if isinstance(estimator, Asked) else Memory(X, block=block)
