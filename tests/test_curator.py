@@ -1,6 +1,7 @@
 """The curator: charges first, measures exactly, samples honestly."""
 
 import math
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -185,12 +186,41 @@ def test_shares_and_lots_cannot_be_forged():
     one = curator()
     (share,) = BUDGET.split(1)
     one.measure(BoundedSum(x), share)
-    for forged in (lambda: replace(share, round=1), lambda: replace(share, index=-1), lambda: Lot(share.plan, 1)):
+    tries = ({"round": 1}, {"round": 0.5}, {"index": -1}, {"index": 0.0}, {"round": False})
+    for forged in [lambda t=t: replace(share, **t) for t in tries] + [lambda: Lot(share.plan, 1)]:
         with pytest.raises(ValueError):
             forged()
     lot = BUDGET.lots(2, 0.5, 1)[0]
     with pytest.raises(LedgerError, match="sample of a sample"):
         curator().sample(lot).sample(lot)
+
+
+def test_a_forked_curator_cannot_use_the_other_shares():
+    one, (first, second) = curator(), BUDGET.split(1, 1)
+    one.measure(BoundedSum(x), first)
+    child = os.fork()
+    if child == 0:
+        try:
+            one.measure(BoundedSum(x), second)
+        except LedgerError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_a_factor_has_one_width():
+    def shifty(rows):
+        return np.zeros((0, 300)) if len(rows) == 0 else np.ones((len(rows), 1))
+
+    with pytest.raises(ValueError, match="same width"):
+        curator().measure(BoundedSum(shifty), BUDGET.whole())
+
+
+def test_one_lot_of_everything():
+    (lot,) = BUDGET.lots(1, 1.0, 1)
+    one = curator()
+    one.sample(lot).measure(BoundedSum(x), lot.shares[0])
+    assert isinstance(one.ledger.entries[0].event, Gaussian)
 
 
 def test_images_that_are_not_one_per_row_are_refused_before_the_charge():

@@ -132,6 +132,12 @@ def test_explain_speaks_of_odds_and_entries():
     assert "claims" in text and "count" in text and "odds" in text and "0.5" in text
 
 
+def test_explain_of_next_to_nothing():
+    ledger = Ledger(Budget(1.0))
+    ledger.charge("x", Laplace(1e10))
+    assert "odds" in ledger.explain()
+
+
 def test_one_ledger_is_one_object():
     ledger = Ledger(Budget(1.0))
     assert copy.copy(ledger) is ledger and copy.deepcopy(ledger) is ledger and clone(ledger, safe=False) is ledger

@@ -171,6 +171,8 @@ def test_bad_parameters_charge_nothing(options, error, says):
         (np.full((5, 3), "secret"), np.zeros(5), TypeError, "not of numbers"),
         (np.full((5, 3), "secret", dtype=object), np.zeros(5), TypeError, "not of numbers"),
         (np.ma.masked_array(np.zeros((5, 3))), np.zeros(5), TypeError, "Masked"),
+        (np.zeros((5, 3)), np.ma.masked_array(np.zeros(5)), TypeError, "Masked"),
+        (np.zeros((5, 3)), np.ma.masked_array(np.zeros((5, 1))), TypeError, "Masked"),
         (pd.DataFrame([["secret", 1.0]], columns=["a", "a"]), np.zeros(1), ValueError, "Twice"),
         ([[1, 2], [3]], np.zeros(2), ValueError, "equal length"),
     ],
@@ -321,6 +323,12 @@ def test_pipelines_with_free_steps_are_quiet_and_others_warn():
     with pytest.warns(LeakWarning, match="target"):
         TransformedTargetRegressor(LinearRegression(bounds=BOUNDS), transformer=StandardScaler()).fit(X, y)
     make_pipeline(FunctionTransformer(np.tanh), LinearRegression(bounds=BOUNDS)).fit(X, y)
+    rest = ColumnTransformer([("first", "passthrough", [0])], remainder=StandardScaler())
+    with pytest.warns(LeakWarning, match="columntransformer"):
+        make_pipeline(rest, LinearRegression(bounds=BOUNDS)).fit(X, y)
+    with pytest.warns(LeakWarning, match="target"):
+        shifted = {"func": lambda v: v - v.mean(), "inverse_func": lambda v: v, "check_inverse": False}
+        TransformedTargetRegressor(LinearRegression(bounds=BOUNDS), **shifted).fit(X, y)
 
 
 def test_free_transformers_learn_nothing():

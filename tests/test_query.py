@@ -110,6 +110,17 @@ def test_wide_factors_use_a_coarser_grid_so_that_squares_stay_exact():
     assert np.array_equal(Memory(X).sum(query), Memory(X[::-1], block=3).sum(query))
 
 
+@pytest.mark.parametrize("width", [1, 3, 5, 50, 129])
+@pytest.mark.parametrize("rows", [1, 127, 128, 1000])
+def test_batched_products_agree_with_integers(width, rows):
+    X = np.random.default_rng(rows).normal(size=(rows, width)).astype(np.float32)
+    for bits in (1, 12, 23):
+        query = BoundedSum(x, x, bits=bits)
+        with np.errstate(all="ignore"):
+            z = query.lattices((width, width))[0].quantise(X, 2).astype(np.int64)
+        assert np.array_equal(query(Batch(X)), z @ z.T)
+
+
 def test_totals_do_not_overflow():
     total = Total()
     for _ in range(5):

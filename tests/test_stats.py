@@ -69,7 +69,6 @@ def test_noise_follows_the_promise():
         lambda s: [*s, "x"],
         lambda s: [*s, 0.5],
         lambda s: [*s, None],
-        lambda s: [*s, [1]],
         lambda s: pd.Series([*s, pd.NA], dtype="Int64"),
         lambda s: pl.Series([*s, None]),
         lambda s: pd.Series([*map(str, s), pd.NA], dtype="string"),
@@ -213,6 +212,10 @@ def test_empty_data_get_a_private_answer(n):
         (lambda x, k: stats.quantile(x, 0.5, (0, 1), cells=10**11, **k), ValueError, "cells"),
         (lambda x, k: stats.histogram(np.ones((5, 9)), 10, (0, 1), **k), ValueError, "at most"),
         (lambda x, k: stats.count(x, 1e-20, **k), ValueError, "1e-9"),
+        (lambda x, k: stats.sum([[1.0]] * 9 + [1.0], (0, 1), **k), ValueError, "equal length"),
+        (lambda x, k: stats.histogram([["a"]] * 9 + [None], categories=["a", "b"], **k), ValueError, "equal length"),
+        (lambda x, k: stats.histogram(np.zeros((5, 64), int), categories=[[0, 1]] * 64, **k), ValueError, "entries"),
+        (lambda x, k: stats.median(Memory(np.array([["a"]]), numeric=False), (0, 1), **k), TypeError, "subtract"),
         (lambda x, k: stats.quantile(x, 1.5, (0, 1), **k), ValueError, "`q`"),
         (lambda x, k: stats.quantile(x, 0.5, (0, 1), cells=1, **k), ValueError, "cells"),
         (lambda x, k: stats.histogram(x, 0, (0, 1), **k), ValueError, "bins"),
@@ -226,6 +229,19 @@ def test_bad_arguments_charge_nothing(call, error, says):
     with pytest.raises(error, match=says):
         call(SAMPLE[:50], {"ledger": ledger})
     assert ledger.entries == ()
+
+
+def test_strange_cells_of_a_list_are_missing():
+    class Strange:
+        def __float__(self):
+            raise RuntimeError("secret")
+
+        def __hash__(self):
+            raise RuntimeError("secret")
+
+    assert stats.sum([1.0] * 100 + [Strange()], (0, 1), epsilon=50.0).value == pytest.approx(100, abs=2)
+    counts = stats.histogram(["a"] * 100 + [Strange()], categories=["a"], epsilon=50.0).value
+    assert counts[0] == pytest.approx(100, abs=2)
 
 
 def test_events_are_fixed_before_the_data_are_seen():

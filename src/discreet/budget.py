@@ -46,8 +46,6 @@ class Budget:
             object.__setattr__(self, name, float(value))
         if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
             raise ValueError(f"The `epsilon` of a budget must be a finite number > 0. Got {self.epsilon!r}.")
-        if not 1e-9 <= self.epsilon <= 1e9:
-            raise ValueError(f"The `epsilon` of a budget must be within 1e-9 and 1e9. Got {self.epsilon!r}.")
         if not 0 <= self.delta < 1:
             raise ValueError(f"The `delta` of a budget must be within [0, 1). Got {self.delta!r}.")
         if self.neighbours not in get_args(Neighbours):
@@ -86,7 +84,7 @@ class Budget:
             raise ValueError(f"The `rate` of a plan must be within (0, 1]. Got {rate!r}.")
         if self.pure or self.neighbours != "add-remove":
             raise ValueError("Sampled lots are accounted for with delta > 0 and add-remove neighbours only.")
-        plan = Plan(self, tuple(part if isinstance(part, Part) else Part(part) for part in parts), rounds, rate)
+        plan = Plan(self, tuple(part if isinstance(part, Part) else Part(part) for part in parts), rounds, rate, True)
         return tuple(Lot(plan, i) for i in range(rounds))
 
     def whole(self, kind: Kind = "noise") -> Share:
@@ -198,10 +196,15 @@ class Plan:
     parts: tuple[Part, ...]
     rounds: int = 1
     rate: float = 1.0
+    sampled: bool = False
 
     def __post_init__(self) -> None:
         if not self.parts:
             raise ValueError("A budget is split into one part or more.")
+        if not 1e-9 <= self.budget.epsilon <= 1e9:
+            raise ValueError(f"To be spent, `epsilon` must be within 1e-9 and 1e9. Got {self.budget.epsilon!r}.")
+        if min(self.weights) < 1e-6:
+            raise ValueError("A part of a plan must be at least a millionth of it.")
 
     @property
     def shares(self) -> tuple[Share, ...]:
@@ -223,7 +226,7 @@ class Lot:
     round: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.round < self.plan.rounds:
+        if type(self.round) is not int or not 0 <= self.round < self.plan.rounds:
             raise ValueError(f"The plan has {self.plan.rounds} lots. Got number {self.round!r}.")
 
     @property
@@ -241,7 +244,8 @@ class Share:
     round: int = 0
 
     def __post_init__(self) -> None:
-        if not (0 <= self.index < len(self.plan.parts) and 0 <= self.round < self.plan.rounds):
+        whole = type(self.index) is int and type(self.round) is int
+        if not (whole and 0 <= self.index < len(self.plan.parts) and 0 <= self.round < self.plan.rounds):
             raise ValueError("There is no such share in the plan.")
 
     @property

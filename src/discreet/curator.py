@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -47,7 +49,7 @@ class Curator:
         self._charges: list[Event] = []
         self._used: set[Share | Lot] = set()
         self._lot: Lot | None = None
-        self._lock = threading.Lock()
+        self._lock, self._process = threading.Lock(), os.getpid()
         self._totals: dict[BoundedSum, Exact] = {}  # exact: they never leave, and die with the curator
         self.releases: list[Release] = []
 
@@ -70,13 +72,14 @@ class Curator:
         share : what may be spent on it, from `Budget.split`.
         then : a function proved 1-Lipschitz, of which the noisy value is wanted instead of the total.
         """
-        widths = query.widths(self._rows.empty())
-        self._refuse(query, widths, self.buys(share), then)
-        event = self._pay(share)
+        event = self.buys(share)
+        query, widths = self.expect(query)
+        self._refuse(query, widths, event, then)
         query = query.coarser(_noise(event), widths)
         sensitivity = query.sensitivity(widths, share.budget.neighbours)
         exponent = query.exponent(widths)
 
+        self._pay(share)
         total = self._total(query).astype(object)  # Python integers: nothing below can overflow
         if then is not None:
             total, sensitivity = then.apply(total, query, widths, share.budget.neighbours)
@@ -88,6 +91,11 @@ class Curator:
         return self._release(
             query.name if then is None else f"{then.name} of {query.name}", value, std, event, share.budget
         )
+
+    def expect(self, query: BoundedSum) -> tuple[BoundedSum, tuple[int, int]]:
+        """The query with the widths of its factors fixed, as a batch without rows has them: public, and free."""
+        widths = query.widths(self._rows.empty())
+        return replace(query, fixed=widths), widths
 
     def _refuse(self, query: BoundedSum, widths: tuple[int, int], event: Event, then: Lipschitz | None) -> None:
         """Raise what can be known to go wrong, before anything is charged."""
@@ -111,7 +119,7 @@ class Curator:
 
     def choose(self, query: BoundedSum, share: Share, score: Score) -> Release:
         """The index of a good candidate by the exponential mechanism, scores computed from the query's exact total."""
-        query.widths(self._rows.empty())
+        query, _ = self.expect(query)
         score.check(query)
         if not isinstance(self.buys(share), Choice):
             raise ValueError("A share for a measurement does not buy a choice. Hint: choice(weight) in split.")
@@ -147,7 +155,7 @@ class Curator:
 
     def _pay(self, share: Share) -> Event:
         """The event of this share; its whole plan is charged before the first of its shares is used."""
-        lot = Lot(share.plan, share.round) if share.plan.rate < 1 or share.plan.rounds > 1 else None
+        lot = Lot(share.plan, share.round) if share.plan.sampled else None
         if lot != self._lot:
             raise LedgerError(
                 "A share of a lot is used on that lot, and no other. Hint: curator.sample(lot).measure(...)."
@@ -157,12 +165,18 @@ class Curator:
         return self._paid[share.plan][share.index]
 
     def _use(self, right: Share | Lot, otherwise: str) -> None:
+        self._same_process()
         with self._lock:
             if right in self._used:
                 raise LedgerError(otherwise)
             self._used.add(right)
 
+    def _same_process(self) -> None:
+        if os.getpid() != self._process:
+            raise LedgerError("A curator belongs to the process that made it: a forked copy would use shares twice.")
+
     def _charge(self, plan: Plan) -> None:
+        self._same_process()
         with self._lock:
             if plan not in self._paid:
                 self._book(plan)

@@ -24,7 +24,7 @@ def codes_of(values: NDArray[Any], known: Sequence[Any]) -> NDArray[np.int64]:
     def place(value: Any) -> int:
         try:
             return places.get(value, -1)
-        except TypeError:
+        except Exception:  # unhashable, ambiguous, or stranger
             return -1
 
     return np.asarray(np.frompyfunc(place, 1, 1)(values), np.int64)

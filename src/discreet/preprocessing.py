@@ -130,10 +130,19 @@ def learns_from_data(step: Any) -> bool:
         return False  # "passthrough" and "drop"
     for name in ("transformers", "transformer_list", "steps"):  # ColumnTransformer, FeatureUnion, Pipeline
         if hasattr(step, name):
-            return any(learns_from_data(inner) for _, inner, *_ in getattr(step, name))
-    if isinstance(step, FunctionTransformer):  # a ufunc works element by element; any other function may not
-        return step.func is not None and not isinstance(step.func, np.ufunc)
+            rest = getattr(step, "remainder", None)
+            return any(learns_from_data(inner) for inner in [rest, *(part[1] for part in getattr(step, name))])
+    if isinstance(step, FunctionTransformer):
+        return _may_look_across(step.func)
     return not isinstance(step, (PolynomialFeatures, Normalizer, Binarizer))
+
+
+def _may_look_across(function: Any) -> bool:
+    # a ufunc works element by element; any other function may look from one row at another
+    return function is not None and not isinstance(function, np.ufunc)
+
+
+_SCORING = {"BaseSearchCV", "_BaseStacking", "SequentialFeatureSelector"}  # they score or learn on private rows
 
 
 def leaks() -> list[str]:
@@ -144,9 +153,10 @@ def leaks() -> list[str]:
         owner = frame.f_locals.get("self")
         if isinstance(owner, Pipeline):
             found += [name for name, step in owner.steps[:-1] if learns_from_data(step)]
-        elif isinstance(owner, TransformedTargetRegressor) and learns_from_data(owner.transformer):
-            found.append("the transformer of the target")
-        elif any(base.__name__ == "BaseSearchCV" for base in type(owner).__mro__):
+        elif isinstance(owner, TransformedTargetRegressor):
+            if learns_from_data(owner.transformer) or _may_look_across(owner.func):
+                found.append("the transformer of the target")
+        elif any(base.__name__ in _SCORING for base in type(owner).__mro__):
             found.append(f"{type(owner).__name__} (its scores)")
         frame = frame.f_back
     return sorted(set(found))

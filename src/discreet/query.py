@@ -83,6 +83,7 @@ class BoundedSum:
     order : 1 or 2, the norm it is.
     left_norm : how much of the norm is the left factor's; the square root of it unless given.
     bits : the grid of a factor is 2^-bits of its norm, rounded to a power of two.
+    fixed : the widths of the factors; once fixed, a batch of other widths is refused.
 
     | a row with | adds |
     | --- | --- |
@@ -98,6 +99,7 @@ class BoundedSum:
     left_norm: float | None = None
     bits: int = BITS
     name: str = "sum"
+    fixed: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         for name in ("norm", "left_norm"):
@@ -177,14 +179,19 @@ class BoundedSum:
                 return self._tabulate(self.left, batch)
             a = _rows_of(self.left, batch)
             b = a if self.symmetric else None if self.right is None else _rows_of(self.right, batch)
-            grid_a, grid_b = self.lattices((_width(a), 1 if b is None else _width(b)))
+            grid_a, grid_b = self.lattices(self._same((_width(a), 1 if b is None else _width(b))))
             left = grid_a.quantise(a, self.order)
             np.copyto(left, 0.0, where=batch.lost)
             right = (
                 left if self.symmetric else np.ones((1, len(batch))) if b is None else grid_b.quantise(b, self.order)
             )
-            total = _product(left, right, EXACT // (grid_a.limit * grid_b.limit))
+            total = _product(left, right, min(ROWS, EXACT // (grid_a.limit * grid_b.limit)))
         return total.reshape(a.shape[1:] + (() if b is None else b.shape[1:]))
+
+    def _same(self, widths: tuple[int, int]) -> tuple[int, int]:
+        if self.fixed not in (None, widths):
+            raise ValueError("A factor of a bounded sum must have the same width for every batch.")
+        return widths
 
     def _tabulate(self, table: OneHot, batch: Batch) -> Ints:
         codes = table.read(batch)
@@ -195,6 +202,7 @@ class BoundedSum:
             tail: tuple[int, ...] = ()
         else:
             b = _rows_of(self.right, batch)
+            self._same((table.columns * table.size, _width(b)))
             weights = list(self.lattices((1, _width(b)))[1].quantise(b, self.order))
             tail = b.shape[1:]
         counts = [
@@ -280,6 +288,12 @@ class Total:
         high, low = part >> 32, part & 0xFFFFFFFF
         self._high = high if self._high is None else self._high + high
         self._low = low if self._low is None else self._low + low
+
+    def merge(self, other: Total) -> None:
+        """Add another running sum."""
+        if other._high is not None and other._low is not None:
+            self._high = other._high if self._high is None else self._high + other._high
+            self._low = other._low if self._low is None else self._low + other._low
 
     def value(self) -> Exact:
         """The sum so far: int64 where it fits, Python integers where not."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -58,18 +56,27 @@ class Memory:
 
     def sum(self, query: BoundedSum) -> Exact:
         """The exact total over all rows, in units of the query's grid."""
+        starts = range(0, max(1, len(self._table)), self._size)
+
+        def work(some: range) -> Total:
+            total = Total()
+            for start in some:
+                total.add(query(self._batch(start, start + self._size)))
+            return total
+
+        # exact sums do not care for the order: each core takes every k-th block
+        cores = min(_cores(), len(starts) // 4)
+        if cores < 2:
+            return work(starts).value()
         total = Total()
-        with _workers(len(self._table) // self._size) as apply:
-            for part in apply(lambda start: query(self._batch(start, start + self._size)), self._starts()):
-                total.add(part)
+        with ThreadPoolExecutor(cores) as pool:
+            for part in pool.map(work, [starts[i::cores] for i in range(cores)]):
+                total.merge(part)
         return total.value()
 
     @property
     def _size(self) -> int:
         return min(ROWS, self._block or max(256, CELLS // max(1, self.width) // 128 * 128))
-
-    def _starts(self) -> range:
-        return range(0, max(1, len(self._table)), self._size)
 
     def whole(self) -> NDArray[Any]:
         """All rows as one array, for those who hold them."""
@@ -100,15 +107,8 @@ class Memory:
         raise TypeError("Rows are not pickled or copied: they stay where they are.")
 
 
-@contextmanager
-def _workers(blocks: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """A `map` that uses the cores where there is enough to do; exact sums do not care for the order."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if blocks < 4 or cores == 1:
-        yield map
-        return
-    with ThreadPoolExecutor(min(cores, 8)) as pool:
-        yield pool.map
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Array:
@@ -208,6 +208,8 @@ def column(values: Any, name: str) -> NDArray[np.float64]:
     """One number per row, as floats; missing values as NaN."""
     if type(values).__module__.split(".")[0] == "pandas" and hasattr(values, "dtype"):
         values = values.to_numpy(np.float64, na_value=np.nan) if values.dtype.kind in "biuf" else values.to_numpy()
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"Masked arrays are not supported: the mask would be lost. Hint: {name}.filled(np.nan).")
     array = values if isinstance(values, np.ndarray) else plain(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -227,7 +229,7 @@ def plain(values: Any, name: str, numeric: bool = True) -> NDArray[Any]:
         cells = np.array(values, dtype=object)
     except ValueError:
         raise ValueError(f"{name} must be a table: rows of equal length.") from None
-    if cells.ndim == 1 and len(cells) and all(isinstance(row, (list, tuple)) for row in cells):
+    if cells.ndim == 1 and any(isinstance(row, (list, tuple, np.ndarray)) for row in cells):
         raise ValueError(f"{name} must be a table: rows of equal length.")
     return np.asarray(np.frompyfunc(_number, 1, 1)(cells), np.float64) if numeric else cells
 
@@ -235,7 +237,7 @@ def plain(values: Any, name: str, numeric: bool = True) -> NDArray[Any]:
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # whatever a strange value does: it is missing, and tells nothing of itself
         return np.nan
 
 

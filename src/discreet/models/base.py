@@ -72,9 +72,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         self._refuse(options, y, is_rows(X))
         budget = self._budget()
-        if getattr(y, "shape", ())[1:] == (1,):
-            y = column_or_1d(y, warn=True)
         rows = as_rows(X, y if self.supervised else None)
+        if getattr(y, "shape", ())[1:] == (1,):
+            column_or_1d(y, warn=True)
         if self.supervised and rows.empty().y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed: these rows bring no target.")
         if rows.width == 0:

@@ -84,7 +84,7 @@ def histogram(
 
     # BOUND + SUMMARISE: each row adds one to its cell
     query = BoundedSum(
-        OneHot(lambda rows: _ravel(cells(rows), shape), int(np.prod(shape))), order=question.order, name="histogram"
+        OneHot(lambda rows: _ravel(cells(rows), shape), math.prod(shape)), order=question.order, name="histogram"
     )
     # PRIVATISE
     noisy = question.curator.measure(query, share)

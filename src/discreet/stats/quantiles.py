@@ -75,6 +75,8 @@ def _quantile(
     table = BoundedSum(OneHot(cell, cells), order=1, name="cells")
     rows = BoundedSum(OneHot(present, 1), order=1, name="count")
 
+    question.curator.expect(table)  # refuses what cannot work, before the count is paid for
+
     # PRIVATISE: the ranks of the ends depend on the noisy count; what each choice costs does not
     n = _fewest(question, question.curator.measure(rows, for_count))
     margins = [_margin(rank, n, cells, question, share) for rank, share in zip(ranks, shares[1::3], strict=True)]
