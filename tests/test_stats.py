@@ -244,6 +244,20 @@ def test_strange_cells_of_a_list_are_missing():
     assert counts[0] == pytest.approx(100, abs=2)
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("name", ["mean", "variance", "covariance"])
+def test_the_stated_noise_is_the_observed_one(name, delta):
+    """Also on a column of 0 and 1. Of 300 seeded runs a deviation is known to 7%; seeds are fixed."""
+    ones = (np.arange(6000) % 10 < 3).astype(float)
+    data = np.column_stack([ones, SAMPLE[:6000] / 200]) if name == "covariance" else ones
+    answers = []
+    for seed in range(300):
+        with pytest.warns(NotPrivateWarning):
+            answers.append(getattr(stats, name)(data, (0, 1), 1.0, delta, random_state=seed))
+    observed = np.std([answer.value for answer in answers], axis=0)
+    assert (np.abs(observed / np.mean([answer.std for answer in answers], axis=0) - 1) < 0.2).all()
+
+
 def test_events_are_fixed_before_the_data_are_seen():
     one = stats.quantile(SAMPLE, [0.25, 0.75], (0, 200))
     two = stats.quantile(SAMPLE[:0], [0.25, 0.75], (0, 200))

@@ -69,7 +69,8 @@ class _Powers:
 
     @property
     def variance(self) -> float:
-        return float(np.clip(self.square - self.mean**2, 0, 1))
+        # of the moments as they are: clipping each by itself would keep their noises from cancelling
+        return float(np.clip(self.sums[1] / self.rows - (self.sums[0] / self.rows) ** 2, 0, 1))
 
     @property
     def rows(self) -> float:
@@ -201,12 +202,15 @@ def covariance(
     fewest = n if question.n is not None else max(n - 2 * float(std[0, 0]), 1.0)
     m = np.clip(noisy.value[0, 1:] / n, -1, 1)
     moments = np.clip(noisy.value[1:, 1:] / n, -1, 1)
-    value = _nearest_psd(moments - np.outer(m, m))
+    raw = noisy.value / n  # not clipped one by one, for the same reason as the variance
+    value = _nearest_psd(np.clip(raw[1:, 1:] - np.outer(raw[0, 1:], raw[0, 1:]), -1, 1))
     counted = 0.0 if question.n is not None else std[0, 0]
     # the error of S_ij/N - S_i S_j/N² to first order; on the diagonal S_i and S_j are one and the same
     once, same = np.abs(m)[:, None] * std[0, 1:] / fewest, np.eye(d - 1, dtype=bool)
+    # in ℓ1 the noise is not symmetric, and the two entries of a pair are averaged
+    pair = np.where(same | (question.order == 2), 1.0, np.sqrt(0.5))
     noises = (
-        std[1:, 1:] / fewest,
+        std[1:, 1:] * pair / fewest,
         np.where(same, 2 * once, once),
         np.where(same, 0.0, once.T),
         np.abs(2 * np.outer(m, m) - moments) * counted / fewest,
