@@ -11,9 +11,9 @@ ROOT = Path(discreet.__file__).parent
 
 # Each tier may import from itself and from those before it.
 TIERS = (
-    ("errors", "events", "bounds", "budget", "query", "release", "labels"),
+    ("errors", "events", "bounds", "budget", "query", "images", "release", "labels"),
     ("engines", "mechanisms", "accounting", "stores"),
-    ("ledger", "lipschitz", "curator", "ranges", "datasets", "preprocessing"),
+    ("ledger", "lipschitz", "inside", "curator", "ranges", "datasets", "preprocessing"),
     ("stats", "models", "audit"),
     ("checks",),
 )

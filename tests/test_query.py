@@ -96,7 +96,7 @@ def test_a_product_agrees_with_python_integers():
     X, t = rng.normal(size=(301, 6)), rng.normal(size=301)
     query = BoundedSum(x, y, norm=4.0, left_norm=2.0)
     left, right = query.lattices((6, 1))
-    a, b = left.quantise(X, 2), right.quantise(t, 2)
+    (a, _), (b, _) = left.quantise(X, 2), right.quantise(t, 2)
     expected = [sum(int(p) * int(q) for p, q in zip(row, b[0], strict=True)) for row in a]
     assert Memory(X, t).sum(query).tolist() == expected
 
@@ -117,7 +117,7 @@ def test_batched_products_agree_with_integers(width, rows):
     for bits in (1, 12, 23):
         query = BoundedSum(x, x, bits=bits)
         with np.errstate(all="ignore"):
-            z = query.lattices((width, width))[0].quantise(X, 2).astype(np.int64)
+            z = query.lattices((width, width))[0].quantise(X, 2)[0].astype(np.int64)
         assert np.array_equal(query(Batch(X)), z @ z.T)
 
 

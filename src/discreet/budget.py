@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from discreet.errors import DeltaWarning
 
 Neighbours = Literal["add-remove", "replace-one"]
-Kind = Literal["noise", "radial", "choice"]
+Kind = Literal["noise", "radial", "choice", "approximate"]
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,10 @@ class Budget:
     def split(self, *parts: float | Part) -> tuple[Share, ...]:
         """Shares of one plan; the whole plan is charged, once, before the first of them is used.
 
-        A plain number is the weight of a noisy measurement; `choice(weight)` stands for a choice among candidates
-        and `radial(weight)` for a vector of bounded ℓ2 norm. Weights are shares of μ² (δ > 0) or of ε (δ = 0): never
-        of (ε/k, δ/k), which wastes most of the budget.
+        A plain number is the weight of a noisy measurement; `choice(weight)` stands for a choice among candidates,
+        `radial(weight)` for a vector of bounded ℓ2 norm and `approximate(weight)` for a procedure known as (ε, δ)
+        only. Weights are shares of μ² (δ > 0) or of ε (δ = 0): never of (ε/k, δ/k), which wastes most of the budget.
+        (With `approximate` parts in the plan: the others together get their share of ε and δ, dealt out in μ².)
         """
         return Plan(self, tuple(part if isinstance(part, Part) else Part(part) for part in parts)).shares
 
@@ -186,6 +187,11 @@ def choice(weight: float) -> Part:
 def radial(weight: float) -> Part:
     """A part of a plan for a vector of bounded ℓ2 norm (under pure ε: gamma-radius noise)."""
     return Part(weight, "radial")
+
+
+def approximate(weight: float) -> Part:
+    """A part of a plan for a procedure of which only (ε, δ) is known: it gets a share of δ too. Needs δ > 0."""
+    return Part(weight, "approximate")
 
 
 @dataclass(frozen=True, eq=False)

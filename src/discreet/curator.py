@@ -6,17 +6,19 @@ import math
 import os
 import threading
 import warnings
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from discreet.accounting import scaled
-from discreet.budget import Budget, Lot, Plan, Share
+from discreet.accounting import noise_multiplier, scaled
+from discreet.budget import Budget, Lot, Part, Plan, Share
 from discreet.engines import Rows
 from discreet.errors import LedgerError, NotPrivateWarning
-from discreet.events import Choice, Composed, Event, Gaussian, Laplace, Pure, Repeated, Sampled
+from discreet.events import Approximate, Choice, Composed, Event, Gaussian, Laplace, Pure, Repeated, Sampled
+from discreet.inside import Inside
 from discreet.ledger import Ledger
 from discreet.lipschitz import Lipschitz, Score
 from discreet.mechanisms import keystream
@@ -25,14 +27,23 @@ from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.laplace import add_laplace
 from discreet.mechanisms.norm import add_norm
-from discreet.query import BoundedSum, Exact
+from discreet.query import BoundedSum, Exact, Together
 from discreet.release import NOT_PRIVATE, Release
 
 FINE = 31  # noise is at least 2^31 steps of the grid it is added on
 
 
+@dataclass(frozen=True)
+class _Asked:
+    query: BoundedSum
+    widths: tuple[int, int]
+    share: Share
+    event: Event
+    then: Lipschitz | None
+
+
 class Curator:
-    """Holds the rows; answers `measure`, `choose` and `sample`, after the ledger has been charged.
+    """Holds the rows; answers `measure`, `choose`, `run` and `sample`, after the ledger has been charged.
 
     Parameters
     ----------
@@ -72,25 +83,38 @@ class Curator:
         share : what may be spent on it, from `Budget.split`.
         then : a function proved 1-Lipschitz, of which the noisy value is wanted instead of the total.
         """
+        return self.measure_together((query, share, then))[0]
+
+    def measure_together(self, *wanted: tuple[BoundedSum, Share, Lipschitz | None]) -> tuple[Release, ...]:
+        """Several totals with noise, each of (query, share, then) as in `measure`, in one reading of the rows."""
+        asked = [self._ask(query, share, then) for query, share, then in wanted]
+        for one in asked:
+            self._pay(one.share)
+        self._read([one.query for one in asked])
+        return tuple(self._answer(one) for one in asked)
+
+    def _ask(self, query: BoundedSum, share: Share, then: Lipschitz | None) -> _Asked:
         event = self.buys(share)
         query, widths = self.expect(query)
         self._refuse(query, widths, event, then)
-        query = query.coarser(_noise(event), widths)
-        sensitivity = query.sensitivity(widths, share.budget.neighbours)
+        return _Asked(query.coarser(_noise(event), widths), widths, share, event, then)
+
+    def _answer(self, asked: _Asked) -> Release:
+        query, widths, event, then = asked.query, asked.widths, asked.event, asked.then
+        budget = asked.share.budget
+        sensitivity = query.sensitivity(widths, budget.neighbours)
         exponent = query.exponent(widths)
 
-        self._pay(share)
-        total = self._total(query).astype(object)  # Python integers: nothing below can overflow
+        total = self._totals[query].astype(object)  # Python integers: nothing below can overflow
         if then is not None:
-            total, sensitivity = then.apply(total, query, widths, share.budget.neighbours)
-        symmetric = query.symmetric and query.order == 2 and then is None
+            total, sensitivity = then.apply(total, query, widths, budget.neighbours)
+        symmetric = query.symmetric and total.ndim == 2
+        triangle = symmetric and query.triangle
         fine = max(0, FINE - math.frexp(_noise(event) * float(sensitivity))[1])
-        noisy = self._perturb(total * (1 << fine), sensitivity * (1 << fine), event, symmetric)
+        noisy = self._perturb(total * (1 << fine), sensitivity * (1 << fine), event, symmetric, triangle)
         value = np.ldexp(noisy.astype(np.float64), exponent - fine)
-        std = _std(event, math.ldexp(float(sensitivity), exponent), value.shape, symmetric)
-        return self._release(
-            query.name if then is None else f"{then.name} of {query.name}", value, std, event, share.budget
-        )
+        std = _std(event, math.ldexp(float(sensitivity), exponent), value.shape, symmetric, triangle)
+        return self._release(query.name if then is None else f"{then.name} of {query.name}", value, std, event, budget)
 
     def expect(self, query: BoundedSum) -> tuple[BoundedSum, tuple[int, int]]:
         """The query with the widths of its factors fixed, as a batch without rows has them: public, and free."""
@@ -108,14 +132,22 @@ class Curator:
         if then is not None:
             then.check(query)
 
-    def _perturb(self, total: Exact, sensitivity: Fraction, event: Event, symmetric: bool) -> Exact:
+    def _perturb(
+        self, total: Exact, sensitivity: Fraction, event: Event, symmetric: bool = False, triangle: bool = False
+    ) -> Exact:
+        if triangle:  # the sensitivity is that of the upper triangle: one draw for each of its entries
+            upper = np.triu_indices(len(total))
+            noisy = np.empty_like(total)
+            noisy[upper] = self._perturb(total[upper], sensitivity, event)
+            noisy.T[upper] = noisy[upper]
+            return noisy
         if isinstance(event, Gaussian):
             # for a sum bounded in ℓ1 the bound serves too: ‖·‖₂ <= ‖·‖₁
             return add_gaussian(total, sensitivity, event, self._rng, symmetric=symmetric)
         if isinstance(event, Laplace):
             return add_laplace(total, sensitivity, event, self._rng)
         assert isinstance(event, Pure)
-        return add_norm(total, sensitivity, event.epsilon, self._rng)
+        return add_norm(total, sensitivity, event.epsilon, self._rng, symmetric=symmetric)
 
     def choose(self, query: BoundedSum, share: Share, score: Score) -> Release:
         """The index of a good candidate by the exponential mechanism, scores computed from the query's exact total."""
@@ -129,11 +161,26 @@ class Curator:
         index = exponential(scores, event.epsilon, sensitivity, self._rng)
         return self._release(score.name, index, None, event, share.budget)
 
+    def run(self, inside: Inside, share: Share) -> Release:
+        """What a procedure with a proof of its own makes of exact sums, inside the curator."""
+        inside.check(self.buys(share))
+        event = self._pay(share)
+        value, std = inside.run(self._rows, event, share.budget, self._rng)
+        return self._release(inside.name, value, std, event, share.budget)
+
     def _total(self, query: BoundedSum) -> Exact:
         """The exact total; rows are read once for a query that is used twice."""
-        if query not in self._totals:
-            self._totals[query] = self._rows.sum(query)
+        self._read([query])
         return self._totals[query]
+
+    def _read(self, queries: Sequence[BoundedSum]) -> None:
+        """The exact totals of those not read yet, in one reading of the rows."""
+        new = list(dict.fromkeys(query for query in queries if query not in self._totals))
+        if len(new) == 1:
+            self._totals[new[0]] = self._rows.sum(new[0])
+        elif new:
+            together = Together.of(new, self._rows.empty())
+            self._totals.update(zip(new, together.apart(self._rows.sum(together)), strict=True))
 
     def buys(self, share: Share) -> Event:
         """The event that a share pays for: public, and free to ask."""
@@ -219,16 +266,17 @@ def deal(plan: Plan) -> tuple[Event, ...]:
     """What each share of a plan buys: the plan as a whole costs its budget, exactly."""
     epsilon, delta = plan.budget.epsilon, plan.budget.delta
     pairs = list(zip(plan.parts, plan.weights, strict=True))
+    if all(part.kind == "approximate" for part in plan.parts) and not plan.budget.pure and plan.rounds == 1:
+        room = 1.0 if len(pairs) == 1 else 1 - 1e-12  # ε adds, δ adds
+        return tuple(Approximate(weight * room * epsilon, weight * room * delta) for _, weight in pairs)
     if plan.budget.pure:
+        if any(part.kind == "approximate" for part in plan.parts):
+            raise ValueError("This method is known as (ε, δ)-private only: it needs delta > 0. Got delta = 0.")
         kinds = {"noise": lambda w: Laplace(1 / w), "radial": Pure, "choice": Choice}
         return scaled(tuple(kinds[part.kind](weight) for part, weight in pairs), epsilon, 0.0)
     if all(part.kind == "choice" for part in plan.parts) and len(pairs) == 1:
         return (Choice(epsilon),)
-    templates: tuple[Event, ...] = tuple(
-        # equal weights are equal shares of zero-concentrated privacy: μ²/2 for noise, ε²/8 for a choice
-        Choice(2 * math.sqrt(weight)) if part.kind == "choice" else Gaussian(1 / math.sqrt(weight))
-        for part, weight in pairs
-    )
+    templates = tuple(_template(part, weight, _base(plan), plan.budget) for part, weight in pairs)
     room = epsilon * (1 - 1e-9)  # for the accountant to round upward
     if plan.rate == 1:
         rounds = tuple(Repeated(event, plan.rounds) for event in templates) if plan.rounds > 1 else templates
@@ -236,6 +284,21 @@ def deal(plan: Plan) -> tuple[Event, ...]:
     (whole,) = scaled((Repeated(Sampled(plan.rate, Composed(templates)), plan.rounds),), room, delta)
     assert isinstance(whole, Repeated) and isinstance(whole.event, Sampled) and isinstance(whole.event.event, Composed)
     return whole.event.event.events
+
+
+def _base(plan: Plan) -> float:
+    """The noise multiplier of a part of weight 1; parts known as (ε, δ) only get their shares of those first."""
+    rest = math.fsum(w for part, w in zip(plan.parts, plan.weights, strict=True) if part.kind != "approximate")
+    if rest > 1 - 1e-9:
+        return 1.0
+    return noise_multiplier(rest * plan.budget.epsilon, rest * plan.budget.delta) * math.sqrt(rest)
+
+
+def _template(part: Part, weight: float, base: float, budget: Budget) -> Event:
+    if part.kind == "approximate":
+        return Approximate(weight * budget.epsilon, weight * budget.delta)
+    # equal weights are equal shares of zero-concentrated privacy: μ²/2 for noise, ε²/8 for a choice
+    return Choice(2 * math.sqrt(weight) / base) if part.kind == "choice" else Gaussian(base / math.sqrt(weight))
 
 
 def noise_source(random_state: Any) -> Keystream | None:
@@ -260,13 +323,14 @@ def _noise(event: Event) -> float:
     return 1 / event.epsilon
 
 
-def _std(event: Event, sensitivity: float, shape: tuple[int, ...], symmetric: bool) -> Any:
-    if isinstance(event, Gaussian):
-        std = event.noise_multiplier * sensitivity
-        if symmetric:
-            return np.where(np.eye(shape[0], dtype=bool), std, std / math.sqrt(2))
-        return std
+def _std(event: Event, sensitivity: float, shape: tuple[int, ...], symmetric: bool, triangle: bool) -> Any:
+    """The standard deviation of each entry: one number, or a matrix where it is less off the diagonal."""
     if isinstance(event, Laplace):
         return math.sqrt(2) * event.scale * sensitivity
-    size = math.prod(shape)  # a radius of Gamma(size): each coordinate has variance (size + 1) / ε²
-    return math.sqrt(size + 1) * _noise(event) * sensitivity
+    std = _noise(event) * sensitivity
+    if isinstance(event, Pure):  # a radius of Gamma(size): each coordinate has variance (size + 1) / ε²
+        size = shape[0] * (shape[0] + 1) // 2 if symmetric else math.prod(shape)
+        std *= math.sqrt(size + 1)
+    if symmetric and not triangle:
+        return np.where(np.eye(shape[0], dtype=bool), std, std / math.sqrt(2))
+    return std

@@ -8,8 +8,8 @@ that row alone, bit for bit, and sums agree in any order of addition. `mechanism
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -35,6 +35,13 @@ class Batch:
 
     X: NDArray[Any]
     y: NDArray[Any] | None = None
+    _made: dict[Any, Any] = field(default_factory=dict, compare=False)
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What `make` makes of this batch: made once, however many sums ask for it."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     def __len__(self) -> int:
         return len(self.X)
@@ -82,6 +89,13 @@ class BoundedSum:
         privacy. (A `OneHot` without `right` needs none.)
     order : 1 or 2, the norm it is.
     left_norm : how much of the norm is the left factor's; the square root of it unless given.
+    joint : shrink the row as a whole: where its left factor is shrunk onto its norm, so is the right one, as in a
+        weighted least squares. (It is clipped to its own norm afterwards.)
+    about : coefficients θ, one per coordinate of the left factor: the right one is then the residual y - θ·x, with the
+        product made of the row on its grid, exactly. Implies `joint`.
+    box : clip every coordinate of a factor by itself; `norm` then bounds each entry of the image, and `left_norm` each
+        coordinate of the left factor. The sensitivity grows with the number of entries; of a symmetric image bounded
+        in ℓ1 it is that of the upper triangle, d(d + 1)/2·norm, for either relation.
     bits : the grid of a factor is 2^-bits of its norm, rounded to a power of two.
     fixed : the widths of the factors; once fixed, a batch of other widths is refused.
 
@@ -90,6 +104,7 @@ class BoundedSum:
     | NaN or infinity in a factor, or in the target | zero |
     | a code outside the table | zero |
     | too large a norm | its image shrunk onto the norm; beyond about 1e150 zero |
+    | too large a coordinate, in a box | that coordinate clipped; beyond about 1e300 zero |
     """
 
     left: Image | OneHot
@@ -100,6 +115,9 @@ class BoundedSum:
     bits: int = BITS
     name: str = "sum"
     fixed: tuple[int, int] | None = None
+    box: bool = False
+    joint: bool = False
+    about: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("norm", "left_norm"):
@@ -110,11 +128,20 @@ class BoundedSum:
             raise ValueError(f"The `bits` of a bounded sum must be within 1 and {BITS + 1}. Got {self.bits!r}.")
         if self.order not in (1, 2):
             raise ValueError(f"The `order` of a bounded sum is 1 or 2. Got {self.order!r}.")
+        if self.about is not None and not (self.joint and self.order == 2 and self.right and not self.box):
+            raise ValueError("`about` of a bounded sum goes with joint=True, order=2 and a right factor, in no box.")
+        if self.box and isinstance(self.left, OneHot):
+            raise ValueError("A bounded sum with a OneHot has no `box`: its cells are bounded already.")
 
     @property
     def symmetric(self) -> bool:
         """Whether the image is x x'."""
         return self.right is self.left
+
+    @property
+    def triangle(self) -> bool:
+        """Whether `sensitivity` is that of the upper triangle with its diagonal, of a symmetric image."""
+        return self.symmetric and self.order == 1
 
     def widths(self, empty: Batch) -> tuple[int, int]:
         """The number of columns of each factor, learnt from a batch without rows."""
@@ -153,7 +180,11 @@ class BoundedSum:
     def sensitivity(self, widths: tuple[int, int], neighbours: Neighbours) -> Fraction:
         """How far the integer total can move between neighbours, in the norm of `order`, rounded up."""
         left, right = self.lattices(widths)
+        if self.box and self.triangle:  # either relation: equality at x = (1, …, 1) against z = 0
+            return Fraction(widths[0] * (widths[0] + 1) // 2 * left.limit**2)
         squared = left.limit**2 * right.limit**2
+        if self.box:
+            squared *= (widths[0] * widths[1]) ** (2 if self.order == 1 else 1)
         if isinstance(self.left, OneHot):
             squared *= self.left.columns**2 if self.order == 1 else self.left.columns
         if neighbours == "replace-one" and not self._single:
@@ -177,16 +208,30 @@ class BoundedSum:
         with np.errstate(all="ignore"):
             if isinstance(self.left, OneHot):
                 return self._tabulate(self.left, batch)
-            a = _rows_of(self.left, batch)
+            image = self.left
+            a = batch.once(image, lambda: _rows_of(image, batch))
             b = a if self.symmetric else None if self.right is None else _rows_of(self.right, batch)
             grid_a, grid_b = self.lattices(self._same((_width(a), 1 if b is None else _width(b))))
-            left = grid_a.quantise(a, self.order)
-            np.copyto(left, 0.0, where=batch.lost)
-            right = (
-                left if self.symmetric else np.ones((1, len(batch))) if b is None else grid_b.quantise(b, self.order)
-            )
+            left, shrunk = self._left(a, grid_a, batch)
+            if self.joint and b is not None and b is not a:
+                b = b * (shrunk if b.ndim == 1 else shrunk[:, None])
+            if self.about is not None and b is not None:
+                b = b - grid_a.line(left, self.about)
+            right = left if b is a else self._right(b, grid_b, len(batch))
             total = _product(left, right, min(ROWS, EXACT // (grid_a.limit * grid_b.limit)))
         return total.reshape(a.shape[1:] + (() if b is None else b.shape[1:]))
+
+    def _left(self, values: NDArray[Any], grid: Lattice, batch: Batch) -> tuple[Floats, Floats]:
+        def make() -> tuple[Floats, Floats]:
+            left, shrunk = grid.quantise(values, self.order, self.box)
+            np.copyto(left, 0.0, where=batch.lost)
+            return left, shrunk
+
+        made: tuple[Floats, Floats] = batch.once((self.left, grid, self.order, self.box), make)
+        return made
+
+    def _right(self, values: NDArray[Any] | None, grid: Lattice, rows: int) -> Floats:
+        return np.ones((1, rows)) if values is None else grid.quantise(values, self.order, self.box)[0]
 
     def _same(self, widths: tuple[int, int]) -> tuple[int, int]:
         if self.fixed not in (None, widths):
@@ -203,7 +248,7 @@ class BoundedSum:
         else:
             b = _rows_of(self.right, batch)
             self._same((table.columns * table.size, _width(b)))
-            weights = list(self.lattices((1, _width(b)))[1].quantise(b, self.order))
+            weights = list(self.lattices((1, _width(b)))[1].quantise(b, self.order)[0])
             tail = b.shape[1:]
         counts = [
             [np.bincount(cells[:, column], weight, table.size + 1)[: table.size] for weight in weights]
@@ -218,6 +263,28 @@ class BoundedSum:
         while query.bits > 8 and float(query.sensitivity(widths, "add-remove")) * noise > 2.0**50:
             query = replace(query, bits=query.bits - 1)
         return query
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several sums in one reading of the rows: what they share of a row is made once. Its total is theirs, joined."""
+
+    queries: tuple[BoundedSum, ...]
+    shapes: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, queries: Sequence[BoundedSum], empty: Batch) -> Together:
+        """These sums; the shapes of their totals are learnt from a batch without rows."""
+        return cls(tuple(queries), tuple(query(empty).shape for query in queries))
+
+    def __call__(self, batch: Batch) -> Ints:
+        """The totals of a batch, one after the other."""
+        return np.concatenate([query(batch).ravel() for query in self.queries])
+
+    def apart(self, total: Exact) -> list[Exact]:
+        """Each query's own total, out of the one of all."""
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
+        return [part.reshape(shape) for part, shape in zip(np.split(total, ends), self.shapes, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -237,17 +304,32 @@ class Lattice:
         )  # the smallest power of two that is at least the norm has `bits` bits
         return cls(exponent, math.floor(math.ldexp(norm, -exponent)))
 
-    def quantise(self, values: NDArray[Any], order: int) -> Floats:
-        """Rows to columns of whole numbers, of norm at most `limit`; bad rows to zero."""
+    def quantise(self, values: NDArray[Any], order: int, box: bool = False) -> tuple[Floats, Floats]:
+        """Rows to columns of whole numbers, of norm (in a box: each) at most `limit`, and by what each was multiplied.
+
+        Bad rows become zero.
+        """
         z = np.empty((_width(values), len(values)))
         np.multiply(values.reshape(len(values), len(z)).T, math.ldexp(1.0, -self.exponent), out=z)
         np.rint(z, out=z)
-        size = _norms(z, order)
+        size = _norms(z, 1 if box else order)
+        if box:
+            np.clip(z, -self.limit, self.limit, out=z)
+            np.copyto(z, 0.0, where=~np.isfinite(size))
+            return z, np.ones(z.shape[1])
         factor = np.where(size > self.limit, self._room(len(z), order) / size, 1.0)
         z *= factor
         np.rint(z, out=z)
         np.copyto(z, 0.0, where=~np.isfinite(size))
-        return z
+        return z, factor
+
+    def line(self, z: Floats, coefficients: Sequence[float]) -> Floats:
+        """θ·x for each row x on this grid: θ is put on a grid too, on which the product is exact."""
+        theta = np.asarray(coefficients, np.float64)
+        # |θ·z| <= ‖θ‖·limit in grid units: below 2^52
+        unit = math.frexp(max(float(np.sqrt((theta * theta).sum())), 2.0**-900))[1] - (50 - self.limit.bit_length())
+        whole = np.rint(theta * math.ldexp(1.0, -unit))
+        return np.asarray((whole @ z) * math.ldexp(1.0, unit + self.exponent))
 
     def _room(self, width: int, order: int) -> float:
         # rounding moves a vector by at most √width/2 (ℓ2) or width/2 (ℓ1); the last factor is for float error

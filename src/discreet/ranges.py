@@ -23,6 +23,8 @@ OCTAVES = 2 * (HIGH - LOW) + 1
 CELLS = 64
 FALSE = 1e-5  # probability that an empty octave of some column is taken for full
 FAR = 0.05  # deviations of the noise that each power of two away from 1 has to show more
+WIDE = 12  # magnitudes that a window may hold
+HIDDEN = 0.05  # of the rows may be cut unseen
 TAIL = 0.002  # of the rows may lie beyond either end: heavy tails are cut there
 FOR_BOUNDS = 0.2  # of the budget, where bounds are not given
 NOTE = f"bounds were estimated privately, with {FOR_BOUNDS:.0%} of the budget"
@@ -44,7 +46,7 @@ def estimate_bounds(curator: Curator, coarse: Share, fine: Share, target: bool) 
     noisy = curator.measure(_histogram(octaves, curator, coarse, "octaves"), coarse)
     first, last = _octaves(noisy, width)
     edges = _edges()
-    low, high = edges[first], edges[last + 1]
+    low, high = edges[first], edges[last + 1]  # octave 0 is between the smallest magnitudes
 
     # SUMMARISE + PRIVATISE: even cells between them
     step = (high - low) / CELLS
@@ -91,39 +93,76 @@ def _cell(values: Floats, low: Floats, step: Floats) -> NDArray[np.int64]:
 
 
 def _octaves(noisy: Release, width: int) -> tuple[Ends, Ends]:
-    """First and last octave of each column: those that stand out of the noise, and their neighbours that may hold rows.
+    """First and last octave of each column: where its rows are, as far as the noise lets one see.
 
-    There are many empty octaves, and one of them taken for full would stretch the range beyond use: no empty octave of
-    any column stands out, except with probability below `FALSE` (Gaussian or Laplace tails alike).
+    Values spread over several octaves, of either sign: single cells may hold too few rows to stand out, but
+    neighbouring magnitudes together do. So the best window of magnitudes is found first, by its sum over the noise of
+    that sum; then octaves that stand out by themselves are added (no empty one of any column does, except with
+    probability below `FALSE`, for Gaussian and Laplace tails alike), and neighbours that may hold rows.
     """
     counts = np.asarray(noisy.value).reshape(width, -1)
+    std = float(noisy.std)
     rare = math.log(counts.size / FALSE)
     gaussian = all(isinstance(leaf, Gaussian) for leaf, _ in flatten(noisy.event))
-    bar = noisy.std * (math.sqrt(2 * rare) if gaussian else rare / math.sqrt(2))
-    power = np.abs(np.arange(OCTAVES) - (HIGH - LOW)) + LOW
-    # too few rows to tell: the likeliest octave, where magnitudes far from 1 have to show more
-    guess = (counts / noisy.std - FAR * np.abs(power)).argmax(axis=1)
-    sure = (counts > bar) | (np.arange(OCTAVES) == guess[:, None])
-    likely = sure | (counts > 1.5 * noisy.std)
-    first, last = sure.argmax(axis=1), counts.shape[1] - 1 - sure[:, ::-1].argmax(axis=1)
-    column = np.arange(width)
-    for _ in range(8):
-        first = np.where(likely[column, np.maximum(first - 1, 0)], np.maximum(first - 1, 0), first)
-        last = np.where(likely[column, np.minimum(last + 1, OCTAVES - 1)], np.minimum(last + 1, OCTAVES - 1), last)
+    bar = std * (math.sqrt(2 * rare) if gaussian else rare / math.sqrt(2))
+    zero = HIGH - LOW
+    plus, minus = counts[:, zero + 1 :], counts[:, zero - 1 :: -1]  # by magnitude, smallest first
+    low, high = _window(plus + minus, math.sqrt(2) * std)
+    sure = (plus > bar) | (minus > bar)
+    low = np.where(sure.any(axis=1), np.minimum(low, sure.argmax(axis=1)), low)
+    high = np.where(sure.any(axis=1), np.maximum(high, zero - 1 - sure[:, ::-1].argmax(axis=1)), high)
+    for _ in range(4):
+        high = np.where(_at(plus + minus, high + 1) > 1.5 * math.sqrt(2) * std, np.minimum(high + 1, zero - 1), high)
+    nothing = counts[:, zero] > bar
+    up, down = _signs(plus, minus, low, high, std)
+    first = np.where(down, zero - 1 - high, np.where(nothing, zero, zero + 1 + np.maximum(low - 1, 0)))
+    last = np.where(up, zero + 1 + high, np.where(nothing, zero, zero - 1 - np.maximum(low - 1, 0)))
     return first, last
+
+
+def _window(counts: Floats, std: float) -> tuple[Ends, Ends]:
+    """The window of neighbouring magnitudes whose rows stand out most; magnitudes far from 1 have to show more."""
+    width, cells = counts.shape
+    sums = np.cumsum(np.column_stack([np.zeros(width), counts]), axis=1)
+    top = FAR * np.abs(np.arange(cells) + LOW)
+    best, low, high = np.full(width, -np.inf), np.zeros(width, np.intp), np.zeros(width, np.intp)
+    for length in range(1, WIDE + 1):
+        score = (sums[:, length:] - sums[:, :-length]) / (std * math.sqrt(length)) - top[length - 1 :]
+        start = score.argmax(axis=1)
+        better = score.max(axis=1) > best
+        best = np.where(better, score.max(axis=1), best)
+        low, high = np.where(better, start, low), np.where(better, start + length - 1, high)
+    return low, high
+
+
+def _signs(
+    plus: Floats, minus: Floats, low: Ends, high: Ends, std: float
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether there are positive values, and negative ones: at least the likelier, and the other if it may be."""
+    inside = (np.arange(plus.shape[1]) >= low[:, None]) & (np.arange(plus.shape[1]) <= high[:, None])
+    up, down = (plus * inside).sum(axis=1), (minus * inside).sum(axis=1)
+    noise = std * np.sqrt(inside.sum(axis=1))
+    return (up >= down) | (up > noise), (down > up) | (down > noise)
+
+
+def _at(counts: Floats, cell: Ends) -> Floats:
+    """The entry of each row's cell; nothing beyond the last."""
+    rows = np.arange(len(counts))
+    return np.where(cell < counts.shape[1], counts[rows, np.minimum(cell, counts.shape[1] - 1)], 0.0)
 
 
 def _cells(noisy: Release, width: int) -> tuple[Ends, Ends]:
     """First and last cell of each column with more than a thin tail beyond them, as far as the noise lets one see.
 
-    Rows are summed up from either end, since each cell by itself may hold too few to stand out. Where nothing does, the
-    whole range is kept: too wide costs little, too narrow much.
+    Rows are summed up from either end, since each cell by itself may hold too few to stand out. Where the noise could
+    hide more than `HIDDEN` of the rows the whole range is kept: too wide costs little, too narrow much.
     """
     counts = np.asarray(noisy.value).reshape(width, -1)
     noise = noisy.std * np.sqrt(np.arange(1, CELLS + 1))
     total = np.maximum(counts.sum(axis=1, keepdims=True), 0)
-    from_left = np.cumsum(counts, axis=1) > TAIL * total + noise
-    from_right = np.cumsum(counts[:, ::-1], axis=1) > TAIL * total + noise
+    clear = noise < HIDDEN * total
+    from_left = (np.cumsum(counts, axis=1) > TAIL * total + noise) | ~clear
+    from_right = (np.cumsum(counts[:, ::-1], axis=1) > TAIL * total + noise) | ~clear
     first = np.where(from_left.any(axis=1), from_left.argmax(axis=1), 0)
     last = np.where(from_right.any(axis=1), CELLS - 1 - from_right.argmax(axis=1), CELLS - 1)
     crossed = first > last

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.engines.memory import Memory
-from discreet.query import Batch, BoundedSum, Exact
+from discreet.query import Batch, BoundedSum, Exact, Together
 from discreet.release import Release
 
 WIDTH = 3
@@ -141,10 +141,17 @@ class Spy:
         self.watched.append(self._watch())
         return self._rows.sample(rate, coins)
 
-    def sum(self, query: BoundedSum) -> Exact:
+    def blocks(self, count: int, coins: Any) -> Iterator[Spy]:
+        """Blocks whose sums are noted too."""
+        for block in self._rows.blocks(count, coins):
+            spy = Spy(block, self._watch)
+            spy.queries, spy.watched = self.queries, self.watched
+            yield spy
+
+    def sum(self, query: BoundedSum | Together) -> Exact:
         """A sum, noted."""
         self.watched.append(self._watch())
-        self.queries.append(query)
+        self.queries += query.queries if isinstance(query, Together) else (query,)
         return self._rows.sum(query)
 
 

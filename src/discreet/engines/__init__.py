@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.query import Batch, BoundedSum, Exact
+from discreet.query import Batch, BoundedSum, Exact, Together
 
 __all__ = ["Coins", "Rows"]
 
@@ -28,11 +29,14 @@ class Rows(Protocol):
     def empty(self) -> Batch:
         """A batch without rows: the schema."""
 
-    def sum(self, query: BoundedSum) -> Exact:
+    def sum(self, query: BoundedSum | Together) -> Exact:
         """The exact total of the query over all rows, in units of its grid."""
 
     def sample(self, rate: float, coins: Coins) -> Rows:
         """A Poisson sample: each row is in it with probability `rate`, independently."""
+
+    def blocks(self, count: int, coins: Coins) -> Iterator[Rows]:
+        """The rows in `count` disjoint blocks: each row is in one of them, drawn for it alone."""
 
     def count_replace_one(self) -> int:
         """The number of rows: public under replace-one neighbours, and only there."""

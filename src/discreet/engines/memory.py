@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines import Coins
-from discreet.query import ROWS, Batch, BoundedSum, Exact, Total
+from discreet.query import ROWS, Batch, BoundedSum, Exact, Together, Total
 
 CELLS = 1 << 18  # of a block: about what a core keeps in its cache
 
@@ -54,7 +55,7 @@ class Memory:
         """A batch without rows."""
         return self._batch(0, 0)
 
-    def sum(self, query: BoundedSum) -> Exact:
+    def sum(self, query: BoundedSum | Together) -> Exact:
         """The exact total over all rows, in units of the query's grid."""
         starts = range(0, max(1, len(self._table)), self._size)
 
@@ -82,16 +83,30 @@ class Memory:
         """All rows as one array, for those who hold them."""
         return self._table.block(0, len(self._table))
 
+    def targets(self) -> NDArray[Any]:
+        """All targets as one array, for those who hold them."""
+        if self._y is None:
+            raise ValueError("These rows bring no target.")
+        return self._y
+
     def sample(self, rate: float, coins: Coins) -> Memory:
         """A Poisson sample of the rows."""
         heads = (
             coins.u64(len(self._table)) < np.uint64(min(int(rate * 2.0**64), 2**64 - 1)) if rate < 1 else slice(None)
         )
-        lot = Memory.__new__(Memory)
-        lot._block, lot.columns, lot.width = self._block, self.columns, self.width
-        lot._table = self._table.take(heads)
-        lot._y = None if self._y is None else self._y[heads]
-        return lot
+        return self._take(heads)
+
+    def blocks(self, count: int, coins: Coins) -> Iterator[Memory]:
+        """The rows in `count` disjoint blocks: each row is in one of them, drawn for it alone."""
+        block = coins.u64(len(self._table)) % np.uint64(count)
+        return (self._take(block == np.uint64(i)) for i in range(count))
+
+    def _take(self, heads: Any) -> Memory:
+        some = Memory.__new__(Memory)
+        some._block, some.columns, some.width = self._block, self.columns, self.width
+        some._table = self._table.take(heads)
+        some._y = None if self._y is None else self._y[heads]
+        return some
 
     def count_replace_one(self) -> int:
         """The number of rows: public under replace-one neighbours, and only there."""

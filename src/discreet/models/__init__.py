@@ -1,6 +1,6 @@
 """Models with scikit-learn's contract that are private."""
 
 from discreet.models.base import PrivateEstimator, PrivateRegressor
-from discreet.models.linear import LinearRegression
+from discreet.models.linear import ElasticNet, Lasso, LinearRegression, Ridge, Statistics
 
-__all__ = ["LinearRegression", "PrivateEstimator", "PrivateRegressor"]
+__all__ = ["ElasticNet", "Lasso", "LinearRegression", "PrivateEstimator", "PrivateRegressor", "Ridge", "Statistics"]

@@ -86,11 +86,11 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
         curator = Curator(rows, ledger, type(self).__name__, noise_source(self.random_state))
         self._notes: tuple[str, ...] = ()
-        self._given, self._asked = public, budget
+        self._given, self._asked, self._public_count = public, budget, self._count(budget, rows)
         try:
             self._fit(curator)
         finally:
-            del self._given, self._asked
+            del self._given, self._asked, self._public_count
         self.release_ = curator.summary(type(self).__name__, budget, self._notes)
         del self._notes
         return self
@@ -143,9 +143,12 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise TypeError(f"The `bounds` must be discreet.Bounds or None. Got {type(self.bounds).__name__}.")
         return self.bounds.matched(rows.width, rows.columns)
 
+    def _count(self, budget: Budget, rows: Rows) -> int | None:
+        """The number of rows, where it is public."""
+        return rows.count_replace_one() if budget.neighbours == "replace-one" else self.n
+
     def _warn(self, budget: Budget, rows: Rows) -> None:
-        public = rows.count_replace_one() if budget.neighbours == "replace-one" else self.n
-        budget.warn_of_delta(public, stacklevel=4)
+        budget.warn_of_delta(self._count(budget, rows), stacklevel=4)
         leaky = leaks()
         if leaky:
             warnings.warn(
@@ -191,14 +194,17 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         bounds.target_scale  # noqa: B018 - raises, before anything is charged, if the target has no range
         return bounds
 
+    def _checked(self, X: Any) -> Any:
+        as_rows(X)  # errors that show no value
+        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+
     def predict(self, X: Any) -> Any:
         """The predicted target of each row, within the target's bounds; NaN where a feature is not finite.
 
         Features beyond their bounds count as at them, as they did in fitting.
         """
         check_is_fitted(self, "release_")
-        as_rows(X)  # errors that show no value
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        X = self._checked(X)
         assert self.bounds_.target is not None
         linear = np.clip(X, self.bounds_.lower, self.bounds_.upper) @ self.coef_ + self.intercept_
         return np.clip(np.where(np.isfinite(X).all(axis=1), linear, np.nan), *self.bounds_.target)

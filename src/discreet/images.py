@@ -1,0 +1,110 @@
+"""Images of rows that many queries share: scaled by bounds, and mixed by a matrix.
+
+A float matrix product may differ in its last bits with memory layout and neighbouring rows, and then a row's image
+would not be its own. So the row and the matrix are put on grids first, and the product is one of whole numbers that
+float64 holds exactly. `mechanisms/proofs/images.md` has the proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.bounds import Bounds
+from discreet.query import Batch
+
+Floats = NDArray[np.float64]
+
+EXACT_BITS = 52  # sums of products stay below 2^52
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """The image (1, a·x + b) of rows x, clipped to bounds first; without the 1 if there is no intercept.
+
+    | a row with | becomes |
+    | --- | --- |
+    | NaN or infinity | NaN throughout, so that it adds nothing to a sum |
+    """
+
+    bounds: Bounds
+    intercept: bool
+    scale: Floats
+    shift: Floats
+
+    @classmethod
+    def by(cls, bounds: Bounds, intercept: bool) -> Scaled:
+        """Features into [-1, 1]."""
+        return cls(bounds, intercept, 1 / bounds.half, -bounds.centre / bounds.half)
+
+    def __call__(self, batch: Batch) -> Floats:
+        """One vector per row."""
+        z = self._affine(batch, self.scale, self.shift, 1.0)
+        np.copyto(z, np.nan, where=missing(batch)[:, None])
+        return z
+
+    def grid(self, batch: Batch, bits: int) -> Floats:
+        """The same in whole numbers, in units of 2^-bits; zero for bad rows."""
+        unit = 2.0**bits
+        z = self._affine(batch, self.scale * unit, self.shift * unit, unit)
+        np.rint(z, out=z)
+        np.copyto(z, 0.0, where=missing(batch)[:, None])
+        return z
+
+    def _affine(self, batch: Batch, scale: Floats, shift: Floats, one: float) -> Floats:
+        # elementwise throughout, so that a row's image depends on that row alone, bit for bit
+        z = np.empty((len(batch), self.intercept + batch.X.shape[1]))
+        z[:, : self.intercept] = one
+        x = z[:, self.intercept :]
+        np.clip(batch.X, self.bounds.lower, self.bounds.upper, out=x)
+        x *= scale
+        x += shift
+        return z
+
+
+def missing(batch: Batch) -> NDArray[np.bool_]:
+    """Which rows have a feature that is not finite."""
+    found: NDArray[np.bool_] = batch.once("missing", lambda: ~np.isfinite(batch.X).all(axis=1))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """The image x → M'x of scaled rows x with coordinates in [-1, 1].
+
+    Parameters
+    ----------
+    image : gives x, on a grid.
+    matrix : M, finite; rounded to a grid (each column to its own), and `matrix` is then what it was rounded to.
+
+    | a row with | becomes |
+    | --- | --- |
+    | NaN or infinity | NaN in its first coordinate, so that it adds nothing to a sum |
+    """
+
+    image: Scaled
+    matrix: Floats
+    unit: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        matrix = np.asarray(self.matrix, np.float64)
+        # the grid of each column: 2^-bits of the power of two that holds its largest entry
+        top = np.frexp(np.abs(matrix).max(axis=0, initial=2.0**-900))[1]
+        unit = np.ldexp(1.0, top - self.bits)
+        object.__setattr__(self, "matrix", np.rint(matrix / unit) * unit)
+        object.__setattr__(self, "unit", unit)
+
+    @property
+    def bits(self) -> int:
+        """Of an entry of x, and of one of M: their products, added up over the row, stay exact."""
+        return (EXACT_BITS - (len(self.matrix) - 1).bit_length()) // 2
+
+    def __call__(self, batch: Batch) -> Floats:
+        """One mixed row per row."""
+        x: Floats = batch.once((self.image, self.bits), lambda: self.image.grid(batch, self.bits))
+        product: Floats = x @ (self.matrix / self.unit)
+        product *= self.unit * 2.0**-self.bits
+        np.copyto(product[:, 0], np.nan, where=missing(batch))
+        return product

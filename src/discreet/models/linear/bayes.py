@@ -1,0 +1,333 @@
+"""Bayesian linear regression from noised second moments, with the noise in the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.bounds import Bounds
+from discreet.budget import Budget, Neighbours, Share, radial
+from discreet.curator import Curator
+from discreet.events import Pure
+from discreet.images import missing
+from discreet.ledger import Ledger
+from discreet.models.base import PrivateRegressor
+from discreet.models.linear.model import through_origin
+from discreet.models.linear.sampler import Noisy, Posterior, Prior, sample_posterior
+from discreet.query import Batch, BoundedSum, OneHot
+
+Floats = NDArray[np.float64]
+Kind = Literal["noise-aware", "naive-overconfident"]
+
+COUNT = 0.1  # of the budget, for the number of rows where it stands alone
+AGREE = 1.05  # chains of a larger split R-hat have not met
+BLOCK = 4096  # rows predicted at a time
+
+
+class BayesianLinearRegression(PrivateRegressor):
+    """Linear regression whose posterior knows of the privacy noise: its intervals cover what they say.
+
+    One release of Σ v v' with v = (1, x, y) pays for everything. The true second moments are then unknowns like the
+    coefficients, and all are drawn together (`moments.py` states the model). The draws are made when they are first
+    asked for: `fit` only measures.
+
+    Parameters
+    ----------
+    epsilon, delta : the promise; with delta = 0 the noise is that of the ℓ2 norm mechanism, else Gaussian.
+    neighbours, unit, bounds, ledger : as in every private estimator.
+    n : the number of rows, if it is public; then it is used as it is, so rows with missing values should not be many.
+    fit_intercept : whether the line may miss the origin. Without one, a tenth of the budget pays for the number of rows
+        (its Laplace noise, if delta = 0, is taken for Gaussian).
+    a0, b0 : shape and rate of the gamma prior of λ0, the precision of the coefficients, which are N(0, 1/λ0).
+    a, b : shape and rate of the gamma prior of λ, the precision of the target about the line.
+        Both priors are in scaled units, features and target within [-1, 1].
+    draws, chains : of the posterior: draws in all, divided among so many chains.
+    posterior : "noise-aware"; or "naive-overconfident", which takes the noised moments for exact, as in the literature
+        before 2019: its intervals are far too narrow, and it is here for comparison only.
+    random_state : as in every private estimator. The draws of the posterior hide nothing, and use NumPy's generator.
+
+    Attributes
+    ----------
+    coef_, intercept_ : posterior means, in the units of the data.
+    posterior_ : draws of (intercept, coefficients), in the units of the data: as private as the release, like anything
+        made of it. The intercept is 0 where there is none.
+    residual_std_ : draws of the standard deviation of the target about the line.
+    diagnostics_ : split R-hat and effective sample size of each coefficient, and a note where chains have not met.
+    statistics_ : what was released, in scaled units, for `sample_posterior`, alone or with that of other data.
+    bounds_, release_, n_features_in_, feature_names_in_ : as in every private estimator.
+
+    Guarantee
+    ---------
+    (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are.
+
+    | data | what comes out |
+    | --- | --- |
+    | fewer rows than the noise needs, or none | nearly the prior: coefficients near zero, wide intervals |
+    | constant or collinear columns | finite coefficients, their intervals wide |
+    | targets not normal about the line | intervals that hold about as well as those of least squares |
+
+    References
+    ----------
+    G. Bernstein & D. Sheldon, "Differentially private Bayesian linear regression", NeurIPS 2019.
+
+    Examples
+    --------
+    >>> import numpy as np, discreet as dc
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (2000, 1))
+    >>> y = 0.5 * X[:, 0] + rng.normal(0, 0.2, 2000)
+    >>> model = BayesianLinearRegression(epsilon=1.0, delta=1e-6, bounds=dc.Bounds(-1, 1, target=(-1, 1))).fit(X, y)
+    >>> low, high = model.coef_interval(1 - 1e-6)[0]
+    >>> bool(low < 0.5 < high)
+    True
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        neighbours: Neighbours = "add-remove",
+        unit: str | None = None,
+        n: int | None = None,
+        bounds: Bounds | None = None,
+        fit_intercept: bool = True,
+        a0: float = 2.0,
+        b0: float = 1.0,
+        a: float = 1.0,
+        b: float = 0.05,
+        draws: int = 2000,
+        chains: int = 8,
+        posterior: Kind = "noise-aware",
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.neighbours = neighbours
+        self.unit = unit
+        self.n = n
+        self.bounds = bounds
+        self.fit_intercept = fit_intercept
+        self.a0 = a0
+        self.b0 = b0
+        self.a = a
+        self.b = b
+        self.draws = draws
+        self.chains = chains
+        self.posterior = posterior
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _budget(self) -> Budget:
+        Prior(self.a0, self.b0, self.a, self.b)  # raises, before anything is charged
+        if self.posterior not in get_args(Kind):
+            raise ValueError(f"The `posterior` is 'noise-aware' or 'naive-overconfident'. Got {self.posterior!r}.")
+        whole = all(isinstance(number, (int, np.integer)) for number in (self.draws, self.chains))
+        if not (whole and self.chains >= 1 and self.draws >= 4 * self.chains):
+            raise ValueError(f"The `draws` must be at least 4 a chain. Got {self.draws!r} in {self.chains!r} chains.")
+        return super()._budget()
+
+    def _fit(self, curator: Curator) -> None:
+        intercept, count = bool(self.fit_intercept), self._public_count
+        alone = not intercept and count is None
+        parts = (radial(1 - COUNT), COUNT) if alone else (radial(1.0),)
+        bounds, shares = self._deal(curator, *parts)
+        self.bounds_ = bounds = bounds if intercept else through_origin(bounds)
+
+        # BOUND: v = (1, x, y), every coordinate within [-1, 1]
+        v = _image(bounds, intercept)
+
+        # SUMMARISE: v v' over all rows; ‖v v'‖ = ‖v‖² <= its number of coordinates
+        moments = BoundedSum(v, v, norm=intercept + len(bounds.lower) + 1, name="second moments")
+
+        # PRIVATISE: one event
+        noisy = curator.measure(moments, shares[0])
+        if alone:
+            count, count_std = _rows(curator, shares[1])
+        else:
+            count_std = 0.0
+
+        # SOLVE: later, when the posterior is asked for
+        law = isinstance(noisy.event, Pure)
+        self.statistics_ = _full(noisy.value, np.asarray(noisy.std), intercept, count, count_std, law)
+        prior = Prior(self.a0, self.b0, self.a, self.b)
+        seen = self.statistics_ if self.posterior == "noise-aware" else _taken_for_exact(self.statistics_)
+        self._drawn = Deferred(seen, intercept, prior, self.draws, self.chains, self._seed(), bounds)
+        if self.posterior != "noise-aware":
+            self._notes += ("noised moments are taken for exact: intervals are too narrow",)
+
+    def _seed(self) -> int:
+        state = self.random_state
+        if isinstance(state, np.random.RandomState):
+            return int(state.randint(2**31))
+        if isinstance(state, np.random.Generator):
+            return int(state.integers(2**63))
+        return int(np.random.SeedSequence(state).generate_state(1, np.uint64)[0])
+
+    @property
+    def posterior_(self) -> Floats:
+        """Draws of (intercept, coefficients), in the units of the data."""
+        check_is_fitted(self, "release_")
+        return self._drawn.coefficients
+
+    @property
+    def residual_std_(self) -> Floats:
+        """Draws of the standard deviation of the target about the line."""
+        check_is_fitted(self, "release_")
+        return self._drawn.residual
+
+    @property
+    def coef_(self) -> Floats:
+        """Posterior means of the coefficients."""
+        return np.asarray(self.posterior_[:, 1:].mean(axis=0))
+
+    @property
+    def intercept_(self) -> float:
+        """The posterior mean of the intercept."""
+        return float(self.posterior_[:, 0].mean())
+
+    @property
+    def diagnostics_(self) -> dict[str, Any]:
+        """Split R-hat and effective sample size of each coefficient, the intercept first if there is one."""
+        check_is_fitted(self, "release_")
+        drawn = self._drawn.posterior
+        met = bool((drawn.rhat < AGREE).all())
+        note = "" if met else f"chains have not met (R-hat above {AGREE}): ask for more draws"
+        return {"rhat": drawn.rhat, "ess": drawn.size, "note": note}
+
+    def coef_interval(self, confidence: float = 0.9) -> Floats:
+        """Low and high end for each coefficient, which the coefficient is between with this probability."""
+        return np.asarray(np.quantile(self.posterior_[:, 1:], _tails(confidence), axis=0).T)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The mean of the target of each row, within its bounds; with its standard deviation, if wanted.
+
+        The deviation is that of a new target: of the coefficients, sampling and privacy noise, and of the residuals.
+        """
+        mean = super().predict(X)
+        if not return_std:
+            return mean
+        lines, residual = self._lines(X), self.residual_std_
+        return mean, np.sqrt(np.concatenate([line.var(axis=1) for line in lines]) + (residual**2).mean())
+
+    def predict_interval(self, X: Any, confidence: float = 0.9) -> Floats:
+        """Low and high end for the target of each row, within its bounds: a new target is there with this chance."""
+        tails = _tails(confidence)
+        residual = self.residual_std_ * np.random.default_rng(self._drawn.seed).normal(size=len(self.posterior_))
+        ends = [np.quantile(line + residual, tails, axis=1).T for line in self._lines(X)]
+        assert self.bounds_.target is not None
+        return np.asarray(np.clip(np.concatenate([*ends, np.empty((0, 2))]), *self.bounds_.target))
+
+    def _lines(self, X: Any) -> list[Floats]:
+        """The target's mean for each row and draw, in blocks; NaN where a feature is not finite."""
+        check_is_fitted(self, "release_")
+        rows, draws = self._checked(X), self.posterior_
+        inside = np.clip(rows, self.bounds_.lower, self.bounds_.upper) + 0 * np.where(np.isfinite(rows), 0, np.nan)
+        return [
+            draws[:, 0] + inside[start : start + BLOCK] @ draws[:, 1:].T for start in range(0, len(inside), BLOCK)
+        ]
+
+    def summary(self, confidence: float = 0.9) -> str:
+        """A table for people: mean, standard deviation, interval and diagnostics of each coefficient."""
+        check_is_fitted(self, "release_")
+        first = 0 if self.fit_intercept else 1
+        draws, checks = self.posterior_[:, first:], self.diagnostics_
+        names = list(getattr(self, "feature_names_in_", [f"x{i + 1}" for i in range(self.n_features_in_)]))
+        names = ["intercept", *map(str, names)][first:]
+        wide = max(10, *map(len, names))
+        low, high = (f"{100 * tail:.3g}%" for tail in _tails(confidence))
+        head = f"{'':{wide}} {'mean':>11} {'sd':>11} {low:>11} {high:>11} {'R-hat':>7} {'ESS':>7}"
+        lines = [f"{type(self).__name__}: {self.release_.budget}, posterior {self.posterior}", head, "-" * len(head)]
+        ends = np.quantile(draws, _tails(confidence), axis=0)
+        for row in zip(names, draws.mean(0), draws.std(0), *ends, checks["rhat"], checks["ess"], strict=True):
+            lines.append("{:{w}} {:11.4g} {:11.4g} {:11.4g} {:11.4g} {:7.3f} {:7.0f}".format(*row, w=wide))
+        lines += [f"note: {note}" for note in (checks["note"], *self.release_.notes) if note]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Deferred:
+    """A posterior that is drawn when it is first asked for, the same each time: from a release and a seed alone."""
+
+    statistics: Noisy
+    intercept: bool
+    prior: Prior
+    draws: int
+    chains: int
+    seed: int
+    bounds: Bounds
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """The draws, in scaled units."""
+        return sample_posterior(
+            [self.statistics],
+            intercept=self.intercept,
+            prior=self.prior,
+            draws=self.draws,
+            chains=self.chains,
+            seed=self.seed,
+        )
+
+    @cached_property
+    def coefficients(self) -> Floats:
+        """Draws of (intercept, coefficients), in the units of the data."""
+        theta = self.posterior.coefficients.reshape(-1, self.intercept + len(self.bounds.lower))
+        middle, half = self.bounds.target_scale
+        slopes = half * theta[:, self.intercept :] / self.bounds.half
+        level = middle + half * theta[:, 0] - slopes @ self.bounds.centre if self.intercept else np.zeros(len(theta))
+        return np.column_stack([level, slopes])
+
+    @cached_property
+    def residual(self) -> Floats:
+        """Draws of the residuals' standard deviation, in the units of the data: within ±half the range, at most that."""
+        return np.asarray(self.bounds.target_scale[1] * np.minimum(self.posterior.precision.ravel() ** -0.5, 1.0))
+
+
+def _image(bounds: Bounds, intercept: bool) -> Any:
+    def v(rows: Batch) -> Floats:
+        assert rows.y is not None
+        out = np.ones((len(rows), intercept + len(bounds.lower) + 1))
+        out[:, intercept:-1], out[:, -1] = bounds.scale(rows.X), bounds.scale_target(rows.y)
+        return out
+
+    return v
+
+
+def _rows(curator: Curator, share: Share) -> tuple[float, float]:
+    """The number of rows, with noise: each whole row adds one."""
+    table = OneHot(lambda rows: np.where(missing(rows), -1, 0), 1)
+    noisy = curator.measure(BoundedSum(table, order=1 if share.budget.pure else 2, name="count"), share)
+    return float(noisy.value[0]), float(np.max(noisy.std))
+
+
+def _full(value: Floats, std: Floats, intercept: bool, count: float | None, count_std: float, law: bool) -> Noisy:
+    """Over (1, x, y), whether or not the sums of x and y were measured; a public count in place of a noisy one."""
+    wide = len(value) + 1 - intercept
+    matrix, spread = np.zeros((wide, wide)), np.full((wide, wide), np.inf)
+    matrix[1 - intercept :, 1 - intercept :], spread[1 - intercept :, 1 - intercept :] = value, std
+    if count is not None:
+        matrix[0, 0], spread[0, 0] = count, count_std
+    return Noisy(matrix, spread, law)
+
+
+def _taken_for_exact(noisy: Noisy) -> Noisy:
+    """The nearest moments that could be real, as if they were."""
+    values, vectors = np.linalg.eigh(noisy.matrix[1:, 1:] if np.isinf(noisy.std).any() else noisy.matrix)
+    moments = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    matrix = np.zeros(noisy.matrix.shape)
+    matrix[-len(moments) :, -len(moments) :] = moments
+    matrix[0, 0] = max(float(noisy.matrix[0, 0]), 1.0)
+    return Noisy(matrix, np.zeros(matrix.shape))
+
+
+def _tails(confidence: float) -> tuple[float, float]:
+    if not 0 < confidence < 1:
+        raise ValueError(f"The `confidence` must be within 0 and 1. Got {confidence!r}.")
+    return (1 - confidence) / 2, (1 + confidence) / 2

@@ -1,0 +1,370 @@
+"""EB-SSP: second moments of standardised, whitened, weighted rows, and two corrections, shrunk by empirical Bayes.
+
+Why it is accurate: noise is added where a row counts for about as much as any other (standardised features, whitened
+by a first look at their correlations, long rows shrunk as a whole), the products are measured about a first solution,
+where residuals are small, and every solution is shrunk by what is known of the noise. All constants depend on public
+numbers alone: how many rows, columns and how much budget there are, through ρ, the size of the noise in X'X relative to
+it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.bounds import Bounds
+from discreet.budget import Share, radial
+from discreet.curator import Curator
+from discreet.events import Event, Gaussian, Pure
+from discreet.images import Mixed, Scaled, missing
+from discreet.models.linear.part import Part
+from discreet.models.linear.problem import ADAPTS, Problem, features, target
+from discreet.models.linear.shrink import shrunk, spectrum
+from discreet.query import Batch, BoundedSum, Image, OneHot
+from discreet.release import Release
+
+Floats = NDArray[np.float64]
+
+# shares of the budget: the count (where it is private), means and deviations, X'X to whiten by, X'X, X'y, the size of
+# the residuals, X'r
+COUNT, MOMENTS, LOOK, GRAM, PRODUCTS, RESIDUALS, CORRECTION = 0.02, 0.15, 0.15, 0.2, 0.2, 0.02, 0.23
+
+TOO_NOISY = 2.5  # beyond such a ρ slopes are not worth trying
+TOO_FEW = 30.0  # rows, in deviations of the noise of a count
+WHITE = 0.02  # below such a ρ there is no need to whiten
+LIKELY = 0.1  # variance of a scaled mean, a priori
+SQUARES = 0.5  # weight of squares beside their values
+FLAT = 1.5  # variances below so much of their noise are taken for it
+CROWDED = 0.7  # mean square of a scaled column that is mostly at its bounds; of one spread evenly it is 1/3
+LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
+
+
+ALONE = "too few rows for slopes at this budget: the answer is the mean of the target alone"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How hard to clip, from public numbers: ρ is the noise in X'X over the size of X'X."""
+
+    rho: float
+    width: int
+
+    @property
+    def radius(self) -> float:
+        """Rows longer than this are shrunk onto it: a typical standardised row has length √width."""
+        return min(max(0.65 * math.pow(self.rho, -0.25), 0.5), 4.0) * math.sqrt(self.width)
+
+    @property
+    def reach(self) -> float:
+        """Residuals are clipped at so many of their deviations."""
+        return min(max(1.3 * math.pow(self.rho, -0.13), 1.2), 3.0)
+
+    @property
+    def for_target(self) -> float:
+        """Squared weight of the target's moments beside one feature's: the noisier, the more its mean matters."""
+        return self.width * min(max(2.5 * self.rho, 0.5), 3.5)
+
+
+def ebssp(problem: Problem) -> tuple[Part, tuple[str, ...]]:
+    """Release what is needed to solve a regression, and solve it nearly: the moments about a first solution.
+
+    | data | what comes out |
+    | --- | --- |
+    | fewer rows than the noise needs | the mean of the target alone |
+    | constant or collinear columns | eigenvalues floored at the noise: finite coefficients |
+    """
+    if problem.n is not None and _hopeless(problem, problem.n):
+        return _public_mean(problem, problem.n), (ALONE,)
+    weights = (MOMENTS, LOOK, GRAM, PRODUCTS, RESIDUALS, CORRECTION)
+    parts = [radial(weight) for weight in weights]
+    if problem.n is not None:
+        bounds, shares = problem.deal(*parts)
+        count, count_std = float(problem.n), 0.0
+    else:
+        bounds, (for_count, *rest) = problem.deal(radial(COUNT), *parts)
+        shares, (count, count_std) = tuple(rest), _count(problem.curator, for_count)
+    if problem.n is None and _hopeless(problem, max(count - count_std, 1.0)):
+        return _private_mean(problem, bounds, shares, count, count_std), (ADAPTS, ALONE)
+    part, crowded = _moments(problem, bounds, shares, _positive(count, count_std), count_std)
+    return part, (ADAPTS, *crowded)
+
+
+def _hopeless(problem: Problem, rows: float) -> bool:
+    return _rho(problem, rows) > TOO_NOISY or rows < TOO_FEW * _spread(_whole(problem), 1) * _exchange(problem) ** 2
+
+
+def _rho(problem: Problem, rows: float) -> float:
+    d = problem.width
+    noise = _spread(_whole(problem), d * (d + 1) // 2) * _exchange(problem)
+    return d * math.sqrt(2 * d) * noise / max(rows, 1.0)
+
+
+def _exchange(problem: Problem) -> float:
+    return math.sqrt(2) if problem.budget.neighbours == "replace-one" else 1.0
+
+
+def _whole(problem: Problem) -> Event:
+    return problem.curator.buys(problem.budget.whole("radial"))
+
+
+def _spread(event: Event, size: int) -> float:
+    """The deviation of the noise in each of `size` coordinates of a vector of norm 1."""
+    if isinstance(event, Gaussian):
+        return event.noise_multiplier
+    assert isinstance(event, Pure)
+    return math.sqrt(size + 1) / event.epsilon
+
+
+def _count(curator: Curator, share: Share) -> tuple[float, float]:
+    one = OneHot(lambda rows: np.where(missing(rows), -1, 0), 1)
+    noisy = curator.measure(BoundedSum(one, name="count"), share)
+    return float(np.squeeze(noisy.value)), float(np.squeeze(noisy.std))
+
+
+def _positive(count: float, std: float) -> float:
+    """A number of rows that is never too small for its noise."""
+    return max((count + math.sqrt(count**2 + 4 * std**2)) / 2, 1.0)
+
+
+def _moments(
+    problem: Problem, bounds: Bounds, shares: tuple[Share, ...], n: float, n_std: float
+) -> tuple[Part, tuple[str, ...]]:
+    curator, width = problem.curator, problem.width
+    for_moments, for_look, for_gram, for_products, for_residuals, for_correction = shares
+    setting = Setting(_rho(problem, n), width)
+    t = target(bounds)
+
+    # BOUND + SUMMARISE + PRIVATISE: means and deviations
+    standard = _standard(problem, bounds, setting, for_moments, n)
+    z: Image = standard.rows
+    frame, start, deviation = standard.frame, standard.start, standard.deviation
+    u, radius = standard.scaled, setting.radius
+
+    # a first look at the correlations, to whiten by
+    asked = [(_gram(z, radius, "X'X, first look"), for_look, None)]
+    if setting.rho > WHITE:
+        (look,) = curator.measure_together(*asked)
+        values, vectors = spectrum(look.value, float(look.std[0, 0]), LOOSE)
+        white = Mixed(u, frame @ (vectors * np.sqrt(n / values)))
+        asked, z, frame = [], white, white.matrix
+
+    # X'X and X'y of (whitened) rows, long ones shrunk as a whole
+    clip = setting.reach * deviation
+    asked += [
+        (_gram(z, radius, "X'X"), for_gram, None),
+        (_products(z, t, frame, start, radius, clip, "X'y"), for_products, None),
+    ]
+    *grams, products = curator.measure_together(*asked)
+    matrix, noise = _averaged(grams)
+
+    weight = min(max(float(np.trace(matrix)) / (n * width), 0.1), 1.0)  # of the average row
+
+    # SOLVE, for a first solution
+    def part(line: Floats, products: Release, variance: float, clip: float) -> Part:
+        answer = _inside(clip, math.sqrt(variance * weight))
+        cross, cross_std = products.value / answer, float(products.std) / answer
+        low, high = standard.low, standard.high
+        return Part(frame, line, matrix, noise, cross, cross_std, variance, n, n_std, low, high)
+
+    rough = part(start, products, deviation**2, clip)
+    line = shrunk([rough]).theta
+
+    # PRIVATISE: the size of the residuals, and what they still say
+    expected = max(_leftover(rough, line), 0.25 * rough.variance)
+    edge = setting.reach * math.sqrt(expected / weight)
+    squares = _squares(t, Mixed(u, line[:, None]), edge)
+    if setting.rho > WHITE:
+        left = _variance(curator.measure(squares, for_residuals), edge, n)
+        clip = min(clip, setting.reach * math.sqrt(left * weight))
+        correction = curator.measure(_products(z, t, frame, line, radius, clip, "X'r"), for_correction)
+    else:  # so little noise that the moments tell the size of the residuals, and the rows need not be read for it
+        clip = min(clip, 1.1 * setting.reach * math.sqrt(_leftover(rough, line) * weight))
+        correct = _products(z, t, frame, line, radius, clip, "X'r")
+        measured, correction = curator.measure_together((squares, for_residuals, None), (correct, for_correction, None))
+        left = _variance(measured, edge, n)
+    return part(line, correction, left, clip), standard.notes
+
+
+def _leftover(part: Part, line: Floats) -> float:
+    """The variance of residuals about a line, from moments about another: at least a hundredth of what it was."""
+    step = np.linalg.solve(part.frame, line - part.line)
+    gained = float(2 * step @ part.cross - step @ part.gram @ step) / part.count
+    return max(part.variance - gained, 0.01 * part.variance)
+
+
+def _gram(z: Image, radius: float, name: str) -> BoundedSum:
+    return BoundedSum(z, z, norm=radius**2, name=name)
+
+
+def _products(z: Image, t: Image, frame: Floats, line: Floats, radius: float, clip: float, name: str) -> BoundedSum:
+    theta = tuple(np.linalg.solve(frame, line).tolist())
+    return BoundedSum(z, t, norm=radius * clip, left_norm=radius, joint=True, about=theta, name=name)
+
+
+def _averaged(grams: list[Release]) -> tuple[Floats, float]:
+    """Noisy values of one matrix as one value, and the deviation of its noise."""
+    precisions = [float(gram.std[0, 0]) ** -2 for gram in grams]
+    total = sum(precisions)
+    mean = sum(gram.value * precision for gram, precision in zip(grams, precisions, strict=True)) / total
+    return np.asarray(mean), total**-0.5
+
+
+@dataclass(frozen=True, eq=False)
+class _Standard:
+    """Standardised rows and their frame, and the scaled ones they come from; the target's mean as a line."""
+
+    rows: Scaled
+    scaled: Scaled
+    frame: Floats
+    start: Floats
+    deviation: float
+    low: Floats
+    high: Floats
+    notes: tuple[str, ...]
+
+
+def _standard(problem: Problem, bounds: Bounds, setting: Setting, share: Share, n: float) -> _Standard:
+    """Means and deviations of features and target, from noisy sums, and what follows from them."""
+    intercept, d = problem.intercept, len(bounds.lower)
+    sums = problem.curator.measure(_powers(bounds, 1.0, setting.for_target), share)
+    noise = float(sums.std) / n
+    x, squares, (y, y_squared) = np.split(sums.value / n, [d, 2 * d])
+    of_target = noise / math.sqrt(setting.for_target)
+    mean = np.clip(x, -1, 1) if intercept else np.zeros(d)
+    y_mean = float(np.clip(y / math.sqrt(setting.for_target), -1, 1)) if intercept else 0.0
+    spread = np.sqrt(np.clip(squares - mean**2, max(FLAT * noise, 1e-6), 1.0))
+    y_variance = y_squared / (SQUARES * math.sqrt(setting.for_target)) - y_mean**2
+    deviation = math.sqrt(min(max(y_variance, 2 * of_target, 1e-6), 1.0))
+
+    low, high = _limits(problem, bounds, mean, spread)
+    narrow = Bounds(bounds.centre + low * bounds.half, bounds.centre + high * bounds.half, bounds.target)
+    scaled = Scaled(narrow, intercept, 1 / bounds.half, -bounds.centre / bounds.half)
+    rows = Scaled(narrow, intercept, 1 / (bounds.half * spread), -(bounds.centre / bounds.half + mean) / spread)
+    frame = np.zeros((d + intercept, d + intercept))
+    frame[intercept:, intercept:] = np.diag(1 / spread)
+    frame[:intercept, :intercept], frame[:intercept, intercept:] = 1.0, -mean / spread
+    start = np.zeros(d + intercept)
+    start[:intercept] = y_mean
+    notes = _crowded(squares, noise, problem.curator.columns)
+    return _Standard(rows, scaled, frame, start, deviation, low, high, notes)
+
+
+def _limits(problem: Problem, bounds: Bounds, mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
+    """Where features are clipped, scaled: so many deviations from the mean, and nowhere for those within 0 and 1.
+
+    Such are indicators, as far as public facts tell, and a rare one is far from its mean in deviations.
+    """
+    whole = (bounds.lower == 0) & (bounds.upper == 1) if problem.clip is not None else np.ones(len(mean), dtype=bool)
+    reach = np.where(whole, np.inf, (problem.clip or 0.0) * spread)
+    low = np.where(whole, -1.0, np.clip(mean - reach, -1.0, 1.0 - 2e-6))
+    return low, np.where(whole, 1.0, np.clip(mean + reach, low + 1e-6, 1.0))
+
+
+def _crowded(squares: Floats, noise: float, columns: tuple[str, ...] | None) -> tuple[str, ...]:
+    """A remark on columns whose values lie at their bounds, as their noisy mean square has it."""
+    at = np.flatnonzero(squares - 2 * noise > CROWDED)
+    if not at.size:
+        return ()
+    names = ", ".join(columns[i] if columns else f"x{i + 1}" for i in at[:8]) + (" and more" if at.size > 8 else "")
+    return (
+        f"most values of {names} lie near their bounds or beyond: fine for a column of two values; otherwise clipping "
+        "has cost accuracy, and its coefficient is that of the clipped values",
+    )
+
+
+def _powers(bounds: Bounds, of_features: float, of_target: float) -> BoundedSum:
+    """Sums of features, their squares, and the target's, with weights."""
+    x, t, weight = features(bounds, False), target(bounds), math.sqrt(of_target)
+
+    def powers(rows: Batch) -> Floats:
+        y, d = t(rows), len(bounds.lower)
+        sums = np.empty((len(rows), 2 * d + 2))
+        np.multiply(x(rows), of_features, out=sums[:, :d])
+        np.multiply(sums[:, :d], sums[:, :d], out=sums[:, d : 2 * d])
+        sums[:, d : 2 * d] /= of_features
+        sums[:, 2 * d], sums[:, 2 * d + 1] = weight * y, weight * SQUARES * y**2
+        return sums
+
+    norm = math.sqrt(2 * len(bounds.lower) * of_features**2 + (1 + SQUARES**2) * of_target)
+    return BoundedSum(powers, norm=norm, name="means and squares")
+
+
+def _squares(t: Image, line: Mixed, clip: float) -> BoundedSum:
+    def squares(rows: Batch) -> Floats:
+        return np.asarray((t(rows) - line(rows)[:, 0]) ** 2)
+
+    return BoundedSum(squares, norm=clip**2, name="squared residuals")
+
+
+def _variance(squares: Release, clip: float, n: float) -> float:
+    """The variance of normal residuals whose squares, clipped at clip², have this noisy sum."""
+    found = max(float(np.squeeze(squares.value)), float(np.squeeze(squares.std))) / n
+    low, high = 0.0, 2.0 * clip
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _clipped_square(middle, clip) < found else (low, middle)
+    return high**2
+
+
+def _clipped_square(deviation: float, clip: float) -> float:
+    """The mean of min(r², clip²) for a normal r."""
+    k = clip / max(deviation, 1e-12)
+    inside, density = math.erf(k / math.sqrt(2)), math.exp(-(k**2) / 2) / math.sqrt(2 * math.pi)
+    return deviation**2 * (inside - 2 * k * density) + clip**2 * (1 - inside)
+
+
+def _inside(clip: float, deviation: float) -> float:
+    """How many normal residuals are not clipped: by so much less do their products answer to a change of line."""
+    return max(math.erf(clip / max(deviation, 1e-12) / math.sqrt(2)), 0.5)
+
+
+def _public_mean(problem: Problem, n: int) -> Part:
+    """Too few rows for slopes, and everybody knows: the whole budget for the mean of the target."""
+    bounds, (share,) = problem.deal(radial(1.0))
+    one = Mixed(features(bounds, problem.intercept), np.eye(problem.width)[:, :1] * problem.intercept)
+    total = problem.curator.measure(BoundedSum(one, target(bounds), norm=1, name="sum of the target"), share)
+    return _mean(problem, float(total.value[0]), float(total.std), float(n), 0.0)
+
+
+def _private_mean(problem: Problem, bounds: Bounds, shares: tuple[Share, ...], n: float, n_std: float) -> Part:
+    """Too few rows for slopes, as the noisy count has it: what is left buys the mean of the target.
+
+    The questions are those of a whole fit, of slopes 0, so that what is asked does not depend on the count.
+    """
+    curator, d = problem.curator, len(bounds.lower)
+    for_moments, for_look, for_gram, for_products, for_residuals, for_correction = shares
+    u, t = features(bounds, problem.intercept), target(bounds)
+    one = Mixed(u, np.diag([float(problem.intercept)] + [0.0] * (problem.width - 1)))
+    flat, zero, whole = np.eye(problem.width), np.zeros(problem.width), Mixed(u, np.zeros((problem.width, 1)))
+    powers, look, gram, products, _, correction = curator.measure_together(
+        (_powers(bounds, 1e-6, 1.0), for_moments, None),
+        (_gram(one, 1.0, "X'X, first look"), for_look, None),
+        (_gram(one, 1.0, "X'X"), for_gram, None),
+        (_products(one, t, flat, zero, 1.0, 1.0, "X'y"), for_products, None),
+        (_squares(t, whole, 1.0), for_residuals, None),
+        (_products(one, t, flat, zero, 1.0, 1.0, "X'r"), for_correction, None),
+    )
+    totals = [(float(powers.value[2 * d]), float(powers.std))]
+    totals += [(float(sums.value[0]), float(sums.std)) for sums in (products, correction)]
+    counts = [(n, n_std)] + [(float(sums.value[0, 0]), float(sums.std[0, 0])) for sums in (look, gram)]
+    return _mean(problem, *_best(totals), *_best(counts))
+
+
+def _best(noisy: list[tuple[float, float]]) -> tuple[float, float]:
+    """The average of measurements of one number, each by its precision."""
+    precision = sum(std**-2 for _, std in noisy)
+    return sum(value * std**-2 for value, std in noisy) / precision, precision**-0.5
+
+
+def _mean(problem: Problem, total: float, total_std: float, n: float, n_std: float) -> Part:
+    """The mean as a part that says nothing of slopes; shrunk to the middle of the range where it is mostly noise."""
+    rows = _positive(n, n_std)
+    noise = math.hypot(total_std, n_std) / rows
+    line = np.zeros(problem.width)
+    line[: problem.intercept] = min(max(total / rows, -1.0), 1.0) * LIKELY / (LIKELY + noise**2)
+    frame, ends = np.zeros((problem.width, 0)), np.ones(problem.curator.width)
+    noise = math.hypot(total_std, n_std)
+    return Part(frame, line, np.zeros((0, 0)), 0.0, np.zeros(0), noise, 0.25, rows, n_std, -ends, ends)

@@ -1,0 +1,178 @@
+"""Output perturbation (LR8): the exact ridge regression on a ball, plus noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.budget import Budget, radial
+from discreet.engines import Rows
+from discreet.events import Event, Gaussian, Pure
+from discreet.inside import Inside
+from discreet.mechanisms.gaussian import add_gaussian
+from discreet.mechanisms.keystream import Keystream
+from discreet.mechanisms.norm import add_norm
+from discreet.models.linear.problem import Fit, Problem, features, target
+from discreet.query import Batch, BoundedSum, OneHot
+from discreet.release import Release
+
+Floats = NDArray[np.float64]
+
+ROWS = 2.0**32  # totals are projected onto what so many rows can add up to, so that float error has a public bound
+FINE = 31  # noise is at least 2^31 steps of the grid it is added on
+STEPS = 64  # halvings of the interval that holds the multiplier: public, and beyond what float error leaves
+FOR_COUNT = 0.02  # of the budget, where the number of rows is not public
+
+
+def output(problem: Problem) -> Fit:
+    """Ridge regression over a ball, with noise as large as one row can move it.
+
+    The loss is Σ ½(y - x'θ)² + Λ/2·‖θ‖² over ‖θ‖ <= B, rows in the unit ball and |y| <= 1. Its slope changes by at most
+    1 + B when a row is added, so its minimum moves by at most (1 + B)/Λ. The noise is Gaussian for δ > 0 and of gamma
+    radius for δ = 0. Λ and B follow a public rule of the number of rows (paid for where it is not public), the number
+    of coefficients and the budget; see `strength`.
+
+    Guarantee
+    ---------
+    That of the budget, add-remove or replace-one, whatever the rows, float error charged:
+    `mechanisms/proofs/output.md`.
+
+    | data | what comes out |
+    | --- | --- |
+    | no rows, one row | zeros and noise |
+    | constant or collinear columns | finite coefficients: Λ > 0 |
+
+    References
+    ----------
+    Wu, Fredrikson, Wu, Jha & Naughton, "Revisiting differentially private regression", arXiv 1512.06388 (2015);
+    Chaudhuri, Monteleoni & Sarwate, "Differentially private empirical risk minimization", JMLR 2011.
+    """
+    d = problem.width
+    parts = [radial(1 - FOR_COUNT)] if problem.n is not None else [FOR_COUNT, radial(1 - FOR_COUNT)]
+    bounds, shares = problem.deal(*parts)
+    cube, y = features(bounds, problem.intercept), target(bounds)
+
+    # BOUND: rows in the unit ball, targets in [-1, 1]
+    def x(rows: Batch) -> Floats:
+        return cube(rows) / math.sqrt(d)
+
+    # SUMMARISE: x x' and x y over all rows
+    xx, _ = problem.curator.expect(BoundedSum(x, x, norm=1, name="X'X"))
+    xy, _ = problem.curator.expect(BoundedSum(x, y, norm=1, name="X'y"))
+
+    # PRIVATISE: the number of rows, if need be; then the minimum
+    n = problem.n if problem.n is not None else float(counted(problem, shares[0]).value[0])
+    event = problem.curator.buys(shares[-1])
+    noise = event.noise_multiplier if isinstance(event, Gaussian) else math.sqrt(d + 1) / _pure(event)
+    ridge, radius = strength(n, noise)
+    theta = problem.curator.run(BallMinimiser("coefficients", xx, xy, ridge, radius), shares[-1])
+
+    # SOLVE: in the units of the cube
+    return Fit(np.asarray(theta.value) / math.sqrt(d))
+
+
+def strength(n: float, noise: float) -> tuple[float, float]:
+    """Ridge and radius for so many rows and noise of so many sensitivities: a public rule.
+
+    The ridge keeps the noise of a coefficient below a tenth, and lower the more rows there are; the radius grows with
+    them.
+
+    >>> ridge, radius = strength(1000, 4.0)
+    >>> round(ridge), radius
+    (105, 1.5)
+    """
+    n = max(n, 1.0)
+    radius = min(max(1.5 * (n / noise / 500) ** 0.3, 1.5), 8.0)
+    return (1 + radius) * (10 * noise + 0.03 * math.sqrt(n * noise)), radius
+
+
+def counted(problem: Problem, share: Any) -> Release:
+    """The noisy number of rows; those with something missing do not count."""
+
+    def there(rows: Batch) -> NDArray[np.int64]:
+        return np.where(np.isfinite(rows.X).all(axis=1), 0, -1)
+
+    return problem.curator.measure(BoundedSum(OneHot(there, 1), name="count"), share)
+
+
+@dataclass(frozen=True)
+class BallMinimiser(Inside):
+    """The θ of norm at most `radius` that minimises ½θ'Sθ - b'θ + ridge/2·‖θ‖², with noise; S and b are exact sums."""
+
+    name: str
+    xx: BoundedSum
+    xy: BoundedSum
+    ridge: float
+    radius: float
+    proof = "output"
+    pays = (Gaussian, Pure)
+
+    def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
+        """The minimiser plus noise of its sensitivity."""
+        S, step_S = exact_sum(self.xx, rows, budget)
+        b, step_b = exact_sum(self.xy, rows, budget)
+        theta = minimiser(S, b, self.ridge, self.radius)
+        sensitivity = self.sensitivity(step_S, step_b, len(b))
+        multiplier = event.noise_multiplier if isinstance(event, Gaussian) else 1 / _pure(event)
+        exponent = math.frexp(multiplier * float(sensitivity))[1] - FINE
+        unit = Fraction(2) ** exponent
+        total = np.array([round(value) for value in np.ldexp(theta, -exponent).tolist()], dtype=object)
+        steps = sensitivity / unit + math.isqrt(len(b)) + 1  # rounding moves either neighbour by at most √d/2 units
+        if isinstance(event, Gaussian):
+            noisy, spread = add_gaussian(total, steps, event, rng), multiplier
+        else:
+            noisy, spread = add_norm(total, steps, _pure(event), rng), multiplier * math.sqrt(len(b) + 1)
+        return np.ldexp(noisy.astype(np.float64), exponent), spread * float(steps * unit)
+
+    def sensitivity(self, step_S: Fraction, step_b: Fraction, d: int) -> Fraction:
+        """How far the minimiser can move when S moves by `step_S` and b by `step_b`, float error on both sides."""
+        ridge, radius = Fraction(self.ridge), Fraction(self.radius)
+        move = (radius * step_S + step_b) / ridge
+        error = ERROR * d * (radius * (Fraction(ROWS) * step_S + ridge) + Fraction(ROWS) * step_b) / ridge
+        return move + 2 * error
+
+
+# Float error of `minimiser` relative to the size of the problem, per coefficient: see mechanisms/proofs/output.md
+ERROR = Fraction(128, 2**53)
+
+
+def exact_sum(query: BoundedSum, rows: Rows, budget: Budget) -> tuple[Floats, Fraction]:
+    """The total in the units of the data, projected onto what 2^32 rows can add up to; and its sensitivity."""
+    assert query.fixed is not None
+    step = query.sensitivity(query.fixed, budget.neighbours) * Fraction(2) ** query.exponent(query.fixed)
+    total = np.ldexp(rows.sum(query).astype(np.float64), query.exponent(query.fixed))
+    return total * min(1.0, ROWS * float(step) / max(_length(total), 1e-300)), step
+
+
+def minimiser(S: Floats, b: Floats, ridge: float, radius: float) -> Floats:
+    """The θ with ‖θ‖ <= radius that minimises ½θ'Sθ - b'θ + ridge/2·‖θ‖², S positive semidefinite.
+
+    One eigendecomposition, and a bisection of the multiplier of the norm in a fixed number of steps.
+
+    >>> minimiser(np.eye(2), np.array([3.0, 4.0]), 1.0, 1.0).round(12)
+    array([0.6, 0.8])
+    >>> minimiser(np.eye(2), np.array([1.0, 0.0]), 1.0, 1.0)
+    array([0.5, 0. ])
+    """
+    values, vectors = np.linalg.eigh(S)
+    curvature, along = np.maximum(values, 0.0) + ridge, vectors.T @ b
+    low, high = 0.0, _length(b) / radius
+    inside = _length(along / curvature) <= radius
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _length(along / (curvature + middle)) > radius else (low, middle)
+    return np.asarray(vectors @ (along / (curvature + (0.0 if inside else high))))
+
+
+def _length(vector: Floats) -> float:
+    return float(np.linalg.norm(vector))
+
+
+def _pure(event: Event) -> float:
+    assert isinstance(event, Pure)
+    return event.epsilon

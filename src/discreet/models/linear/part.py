@@ -1,0 +1,86 @@
+"""Part: what a private (or public) data set says about a linear model, and how well it is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Second moments of rows about a line, with noise, in coordinates of their own.
+
+    A row is v = (1, u), its features scaled into [-1, 1] (without the 1 if the model has no intercept), and t its
+    scaled target. The moments are those of z = frame'v and of the residual r = t - line·v, each row with a weight of at
+    most 1.
+
+    Attributes
+    ----------
+    frame : one column per coordinate.
+    line : the coefficients that residuals are taken about.
+    gram, cross : sums over rows of z z' and z r.
+    gram_std : of the noise on the diagonal of `gram`; off it the noise is 1/√2 of that.
+    cross_std : of the noise in each entry of `cross`.
+    variance : of the residuals (mean of r²), noise removed as far as may be.
+    count, count_std : the number of rows.
+    low, high : where scaled features were clipped.
+    """
+
+    frame: Floats
+    line: Floats
+    gram: Floats
+    gram_std: float
+    cross: Floats
+    cross_std: float
+    variance: float
+    count: float
+    count_std: float
+    low: Floats
+    high: Floats
+
+    @property
+    def informs(self) -> bool:
+        """Whether it says anything of the slopes: else its data were too few, and it is a mean alone."""
+        return bool(self.frame.shape[0] == self.frame.shape[1])
+
+    @property
+    def public(self) -> bool:
+        """Whether there is no noise in it."""
+        return bool(self.gram_std == 0 and self.cross_std == 0)
+
+    def about(self, line: Floats) -> Floats:
+        """The sums of z r for residuals about another line."""
+        moved: Floats = self.cross + self.gram @ np.linalg.solve(self.frame, self.line - line)
+        return moved
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else float(value)
+            for name, value in vars(self).items()
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Part:
+        """The part that `to_dict` wrote."""
+        fields: dict[str, Any] = {
+            name: np.asarray(value, np.float64) if isinstance(value, list) else value
+            for name, value in document.items()
+        }
+        for name in ("frame", "gram"):  # an empty matrix loses its shape as a list
+            fields[name] = fields[name].reshape(len(fields[name]), -1)
+        return cls(**fields)
+
+    def turned(self, rotation: Floats) -> Part:
+        """The same in coordinates rotated by an orthogonal matrix: noise of a symmetric matrix is as before."""
+        return replace(
+            self,
+            frame=self.frame @ rotation,
+            gram=rotation.T @ self.gram @ rotation,
+            cross=rotation.T @ self.cross,
+        )

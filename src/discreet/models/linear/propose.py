@@ -1,0 +1,221 @@
+"""Propose-test-release (LR10): the median of many small regressions, if they agree well enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting import noise_multiplier
+from discreet.budget import Budget, approximate
+from discreet.engines import Rows
+from discreet.events import Approximate, Event, Gaussian
+from discreet.inside import Inside
+from discreet.mechanisms.gaussian import add_gaussian
+from discreet.mechanisms.keystream import Keystream
+from discreet.mechanisms.threshold import AboveThreshold
+from discreet.models.linear.problem import Fit, Problem, features, target
+from discreet.query import Batch, BoundedSum
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FOR_MEAN = 0.25  # of the budget: the answer where the blocks do not agree
+PROPOSALS = 8  # scales proposed, each twice the one before
+MOST = 1001  # blocks
+NOISE = 0.3  # the noise of a prediction, in halves of the target's range, up to which a scale is worth proposing
+GRID = 40  # coefficients are whole multiples of 2^-40, so that comparisons are exact
+LARGEST = 8.0  # coefficients of a block are cut off here
+
+
+def ptr(problem: Problem) -> Fit:
+    """The coordinatewise median of the ridge regressions of random blocks, released only if it is stable.
+
+    One row is in one block, so it changes the coefficients of one block, however wildly. A scale is *proposed*, the
+    number of blocks that would have to change before the median could move by more than that scale is *tested* with
+    noise, and the median is *released* with noise of that scale, or else the private mean alone. Scales are proposed
+    from small to large until one passes (sparse vector): all tests together cost one. The outcome is part of the
+    release.
+
+    Guarantee
+    ---------
+    (ε, δ)-differential privacy for adding, removing or replacing one row: `mechanisms/proofs/propose.md`.
+
+    | data | what comes out |
+    | --- | --- |
+    | no rows, one row | noise around zero: nearly all blocks are empty, and agree |
+    | blocks that disagree, or too few rows for so many blocks | the private mean, and a note |
+
+    References
+    ----------
+    Dwork & Lei, "Differential privacy and robust statistics", STOC 2009; Nissim, Raskhodnikova & Smith, STOC 2007, for
+    medians and for sample-and-aggregate.
+    """
+    d = problem.width
+    bounds, (for_mean, for_median) = problem.deal(FOR_MEAN, approximate(1 - FOR_MEAN))
+    x, y = features(bounds, problem.intercept), target(bounds)
+
+    # BOUND: (x, y) in the cube; (1, y) for the mean
+    def v(rows: Batch) -> Floats:
+        return np.column_stack([x(rows), y(rows)])
+
+    def level(rows: Batch) -> Floats:
+        there = np.where(np.isfinite(rows.X).all(axis=1), 1.0, np.nan)
+        return np.column_stack([there, y(rows)]) / math.sqrt(2)
+
+    # SUMMARISE: the second moments of each block, the number of rows and their targets
+    vv, _ = problem.curator.expect(BoundedSum(v, v, norm=d + 1, name="moments"))
+
+    # PRIVATISE: the mean, then the median
+    sums = problem.curator.measure(BoundedSum(level, norm=1, name="count and total"), for_mean)
+    n, total = sums.value * math.sqrt(2)
+    mean = float(np.clip(total / max(n, 5 * sums.std), -1.0, 1.0)) if problem.intercept else 0.0
+    event = problem.curator.buys(for_median)
+    assert isinstance(event, Approximate)
+    largest = NOISE / (d * _noise(event))  # noise of this scale times √d in each of d coefficients
+    median = problem.curator.run(StableMedian("median of blocks", vv, many(n, d, event), mean, largest), for_median)
+
+    # SOLVE: the median, or the mean alone
+    chosen, theta = int(median.value[0]), np.asarray(median.value[1:])
+    if chosen < 0:
+        return Fit(flat(mean, d), notes=("the blocks did not agree: the answer is the private mean alone",))
+    scale = largest / 2 ** (PROPOSALS - 1 - chosen)
+    theta = shrunk(theta, flat(mean, d), scale * math.sqrt(d) * _noise(event))
+    return Fit(theta, notes=(f"the blocks agreed at scale {scale:.2g}",))
+
+
+def many(n: float, d: int, event: Approximate) -> int:
+    """How many blocks, a public rule: enough for the test to pass, few enough for each to hold some rows; odd."""
+    wanted = min(n / d, 40 * bar(event))
+    return 2 * int(min(max(wanted, 3), MOST) // 2) + 1
+
+
+def flat(mean: float, d: int) -> Floats:
+    """The coefficients that predict the mean, whatever the features."""
+    return np.concatenate([[mean], np.zeros(d - 1)])
+
+
+def shrunk(theta: Floats, prior: Floats, noise: float) -> Floats:
+    """Noisy coefficients drawn to the prior as far as the noise accounts for their distance (James & Stein 1961)."""
+    away = theta - prior
+    return np.asarray(prior + away * max(0.0, 1 - len(theta) * noise**2 / max(float(away @ away), 1e-300)))
+
+
+@dataclass(frozen=True)
+class StableMedian(Inside):
+    """The median of the blocks' regressions if it is stable at one of the proposed scales.
+
+    Attributes
+    ----------
+    vv : the moments of (x, y).
+    blocks : how many.
+    mean : where the regressions are drawn to.
+    largest : the largest scale proposed.
+
+    The value is the number of the scale that passed, or -1, and the coefficients, zeros in that case.
+    """
+
+    name: str
+    vv: BoundedSum
+    blocks: int
+    mean: float
+    largest: float
+    proof = "propose"
+    pays = (Approximate,)
+
+    def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
+        """Split, fit, test and release."""
+        assert isinstance(event, Approximate) and self.vv.fixed is not None
+        exponent = self.vv.exponent(self.vv.fixed)
+        fits = [
+            regression(np.ldexp(block.sum(self.vv).astype(np.float64), exponent), self.mean)
+            for block in rows.blocks(self.blocks, rng)
+        ]
+        chosen, median = propose(np.array(fits), math.floor(math.ldexp(self.largest, GRID)), event, rng)
+        return np.concatenate([[float(chosen)], np.ldexp(median.astype(np.float64), -GRID)]), None
+
+
+def regression(moments: Floats, mean: float) -> Ints:
+    """The ridge regression of one block, drawn to the mean, in multiples of 2^-40: a function of the block alone."""
+    d = len(moments) - 1
+    prior = flat(mean, d)
+    S, b = moments[:d, :d], moments[:d, d]
+    theta = prior + np.linalg.solve(S + d * np.eye(d), b - S @ prior)
+    return np.asarray(np.rint(np.ldexp(np.clip(np.nan_to_num(theta), -LARGEST, LARGEST), GRID)), dtype=np.int64)
+
+
+def propose(fits: Ints, largest: int, event: Approximate, rng: Keystream) -> tuple[int, NDArray[Any]]:
+    """The number of the scale that passed and the noisy median; or -1 and zeros.
+
+    Parameters
+    ----------
+    fits : one row of coefficients per block, an odd number of rows.
+    largest : the largest scale; each before it is half of the next.
+
+    Guarantee: (ε, δ)-DP, where neighbours differ in one row of `fits`.
+    """
+    order = np.sort(fits, axis=0)
+    gaps = reach(order, 2 * bar(event))
+    gate = AboveThreshold(bar(event), event.epsilon / 2, 1, rng)
+    for number in range(PROPOSALS):
+        scale = max(1, largest >> (PROPOSALS - 1 - number))
+        if gate.ask(int(np.searchsorted(gaps, scale, side="right"))):
+            width = Fraction(math.isqrt(len(order[0]) << 40) + 1, 1 << 20)  # √d, rounded up: each of d moves by a scale
+            noise = Gaussian(_noise(event))
+            return number, add_gaussian(order[len(order) // 2], scale * width, noise, rng)
+    return -1, np.zeros(len(order[0]), dtype=np.int64)
+
+
+def reach(order: Ints, most: int) -> Ints:
+    """How far any coordinate's median can move in one change, after 0, 1, 2, … changes of blocks: never decreasing.
+
+    `order` holds the coefficients of the blocks, each column sorted; only the first `most` numbers are given. After t
+    changes and one more, the median is at worst exchanged for a value t + 1 places away: the largest difference of two
+    values t + 1 places apart, the median within them (Nissim, Raskhodnikova & Smith 2007).
+
+    >>> reach(np.array([[0], [1], [5], [6], [9]]), 2).tolist()
+    [4, 5]
+    """
+    k, d = order.shape
+    middle, far = k // 2, math.floor(math.ldexp(LARGEST, GRID))
+    most = min(most, middle + 1)
+    ends = np.full((most + 1, d), far)
+    wide = np.concatenate([-ends, order, ends])
+    middle += most + 1
+    found = [(wide[middle : middle + t + 2] - wide[middle - t - 1 : middle + 1]).max() for t in range(most)]
+    return np.array(found, dtype=np.int64)
+
+
+def bar(event: Approximate) -> int:
+    """The threshold: a median that is not stable at all passes one of the tests with probability at most δ/2.
+
+    >>> bar(Approximate(1.0, 1e-6))
+    111
+    """
+    least, enough = 1, 1
+    while _passing(enough, event) > event.delta / 2:
+        least, enough = enough, 2 * enough
+    while least < enough:
+        middle = (least + enough) // 2
+        least, enough = (least, middle) if _passing(middle, event) <= event.delta / 2 else (middle + 1, enough)
+    return enough
+
+
+def _passing(threshold: int, event: Approximate) -> float:
+    """PROPOSALS × P(ν - ρ >= threshold), rounded up: ρ and ν as `AboveThreshold` draws them for half of ε."""
+    nu, rho = event.epsilon * 2 / 13, event.epsilon * 5 / 26  # rates of the two laws: P(ν) ∝ p^|ν|, P(ρ) ∝ q^|ρ|
+    p, q, t = math.exp(-nu), math.exp(-rho), threshold
+    both, share = -math.expm1(-nu - rho), -math.expm1(-rho) / (1 + q)
+    far_p, far_q = math.exp(-nu * t), math.exp(-rho * t)
+    below = share / (1 + p) * (far_p * p * q / both + (far_p - far_q) / -math.expm1(nu - rho))  # -ρ < threshold
+    above = far_q / (1 + q) - share * p * far_q / (both * (1 + p))  # -ρ >= threshold
+    return PROPOSALS * (below + above) * (1 + 1e-6)
+
+
+def _noise(event: Approximate) -> float:
+    """The noise multiplier of the release: half of ε and of δ."""
+    return noise_multiplier(event.epsilon / 2, event.delta / 2)

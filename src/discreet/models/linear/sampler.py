@@ -1,0 +1,122 @@
+"""Draws from the posterior of a linear regression whose second moments are known only with noise.
+
+`moments.py` states the model, `hamiltonian.py` walks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.models.linear.hamiltonian import draw, effective_size, split_rhat
+from discreet.models.linear.moments import Moments, Noisy, Prior
+
+__all__ = ["Noisy", "Posterior", "Prior", "sample_posterior"]
+
+Floats = NDArray[np.float64]
+
+WARM = 200  # sweeps of the chain for exact statistics that are thrown away
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Draws, in scaled units; leading axes as those of the matrices.
+
+    Attributes
+    ----------
+    coefficients : of shape (…, chains, draws, p), the intercept first if there is one.
+    precision : λ, of shape (…, chains, draws).
+    rhat, size : split R-hat and effective sample size of each coefficient.
+    """
+
+    coefficients: Floats
+    precision: Floats
+    rhat: Floats
+    size: Floats
+
+
+def sample_posterior(
+    parts: Sequence[Noisy],
+    *,
+    intercept: bool = True,
+    prior: Prior = Prior(),  # noqa: B008 - frozen
+    draws: int = 2000,
+    chains: int = 8,
+    seed: int | None = None,
+) -> Posterior:
+    """Draws of the coefficients given noised second moments: post-processing, from nothing but what was released.
+
+    Parameters
+    ----------
+    parts : the statistics of one data set or several, public ones among them; all in the same scaled units.
+    intercept : whether the model has one. Without, the sums of x and y themselves are not used.
+    prior : of the precisions.
+    draws, chains : draws in all, divided among so many chains.
+    seed : of the draws. This randomness hides nothing: the privacy noise is in the statistics already.
+
+    | statistics | what comes out |
+    | --- | --- |
+    | of noise alone, not positive definite | nearly the prior |
+    | all exact | the textbook posterior, by Gibbs sampling |
+    | of fewer rows than coefficients | as if there were one row more than coefficients |
+
+    Examples
+    --------
+    >>> moments = np.array([[100.0, 5, 20], [5, 30, 10], [20, 10, 12]])
+    >>> exact, noised = (sample_posterior([Noisy(moments, std)], seed=0) for std in (0.0, 10.0))
+    >>> bool(exact.coefficients.std() < noised.coefficients.std())
+    True
+    """
+    if not parts or len({part.matrix.shape for part in parts}) > 1:
+        raise ValueError("The `parts` of a posterior must be one or more, all of one shape.")
+    if not (chains >= 1 and draws >= 4 * chains):
+        raise ValueError(f"The `draws` must be at least 4 a chain. Got {draws!r} in {chains!r} chains.")
+    rng, size = np.random.default_rng(seed), -(-draws // chains)
+    lead, wide = parts[0].matrix.shape[:-2], parts[0].matrix.shape[-1]
+    flat = [Noisy(part.matrix.reshape(-1, wide, wide), part.std, part.radial) for part in parts]
+    known = sum((part.matrix for part in flat if part.public), np.zeros((math.prod(lead), wide, wide)))
+    noisy = [part for part in flat if not part.public]
+    walk = _walk if noisy else _gibbs
+    beta, precision = walk(noisy, known, intercept, prior, size, chains, rng)
+    beta, precision = (np.reshape(trace, lead + trace.shape[1:]) for trace in (beta, precision))
+    return Posterior(beta, precision, split_rhat(beta), effective_size(beta))
+
+
+def _walk(
+    noisy: list[Noisy], known: Floats, intercept: bool, prior: Prior, draws: int, chains: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    density = Moments(noisy, known, intercept, prior)
+    trace = draw(density, density.start(), draws, chains, rng)
+    points = trace.reshape(len(trace), chains * draws, -1)
+    beta, precision = density.coefficients(points, rng)
+    return beta.reshape(len(trace), chains, draws, -1), precision.reshape(len(trace), chains, draws)
+
+
+def _gibbs(
+    noisy: list[Noisy], known: Floats, intercept: bool, prior: Prior, draws: int, chains: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """The posterior given exact second moments: β, λ and λ0 in turn, each from its own law given the others."""
+    n, S = known[:, None, 0, 0], known[:, None, 1 - intercept :, 1 - intercept :]
+    A, b, yy = S[..., :-1, :-1], S[..., :-1, -1], S[..., -1, -1]
+    lam, lam0 = (np.full((len(known), chains), mean) for mean in (prior.a / prior.b, prior.a0 / prior.b0))
+    betas, lams = [], []
+    for _ in range(WARM + draws):
+        beta = _normal(lam[..., None, None] * A + lam0[..., None, None] * np.eye(b.shape[-1]), lam[..., None] * b, rng)
+        rss = yy - 2 * (beta * b).sum(axis=-1) + (beta[..., None, :] @ A @ beta[..., None])[..., 0, 0]
+        lam = rng.gamma(prior.a + np.maximum(n, 0) / 2) / (prior.b + np.maximum(rss, 0) / 2)
+        lam0 = rng.gamma(prior.a0 + b.shape[-1] / 2, size=lam.shape) / (prior.b0 + (beta**2).sum(axis=-1) / 2)
+        betas.append(beta)
+        lams.append(lam)
+    return np.stack(betas[WARM:], axis=2), np.stack(lams[WARM:], axis=2)
+
+
+def _normal(precision: Floats, shift: Floats, rng: np.random.Generator) -> Floats:
+    """A draw of N(P⁻¹h, P⁻¹)."""
+    root = np.linalg.cholesky(precision)
+    mean = np.linalg.solve(precision, shift[..., None])
+    noise = np.linalg.solve(root.swapaxes(-1, -2), rng.normal(size=mean.shape))
+    return np.asarray((mean + noise)[..., 0])

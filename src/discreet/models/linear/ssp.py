@@ -1,0 +1,126 @@
+"""Sufficient-statistics perturbation: SSP (LR1) and AdaSSP (LR2), and the maps of rows that go with them (LR9)."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import accounting
+from discreet.budget import Budget
+from discreet.events import Composed, Gaussian
+from discreet.lipschitz import smallest_eigenvalue
+from discreet.models.linear.problem import Fit, Problem, features, target
+from discreet.query import Batch, BoundedSum, Image
+
+Floats = NDArray[np.float64]
+Noise = Literal["exact", "wang", "classical"]
+Rows = Literal["max-norm", "row-norm", "row-norm-y"]
+
+
+def ssp(problem: Problem, rows: Rows = "max-norm") -> Fit:
+    """Noise on X'X and X'y, half of the budget each, and the normal equations solved as they are.
+
+    Where noise makes X'X nearly singular the answer is arbitrarily bad: that is the method (Vu & Slavkovic 2009).
+    """
+    bounds, (for_xx, for_xy) = problem.deal(1, 1)
+    d = problem.width
+
+    # BOUND: rows in the unit ball, targets in [-1, 1]
+    x, y = mapped(features(bounds, problem.intercept), target(bounds), rows, d)
+
+    # SUMMARISE + PRIVATISE
+    xx, xy = problem.curator.measure_together(
+        (BoundedSum(x, x, norm=1, name="X'X"), for_xx, None), (BoundedSum(x, y, norm=1, name="X'y"), for_xy, None)
+    )
+
+    # SOLVE
+    noise = float(xx.std[0, 0])
+    return solved(xx.value, xy.value, noise, float(xy.std), 1e-6 * noise, length(rows, d))
+
+
+def adassp(problem: Problem, rows: Rows = "max-norm") -> Fit:
+    """Noise on X'X, X'y and the smallest eigenvalue of X'X, and just enough ridge to be invertible (Wang 2018).
+
+    The three are calibrated jointly and exactly, as the one Gaussian they are.
+    """
+    bounds, (for_smallest, for_xx, for_xy) = problem.deal(1, 1, 1)
+    d = problem.width
+
+    # BOUND: rows in the unit ball, targets in [-1, 1]
+    x, y = mapped(features(bounds, problem.intercept), target(bounds), rows, d)
+
+    # SUMMARISE: x x' and x y over all rows
+    xx, xy = BoundedSum(x, x, norm=1, name="X'X"), BoundedSum(x, y, norm=1, name="X'y")
+
+    # PRIVATISE: a third of μ² each
+    smallest, moments, products = problem.curator.measure_together(
+        (xx, for_smallest, smallest_eigenvalue), (xx, for_xx, None), (xy, for_xy, None)
+    )
+
+    # SOLVE: ridge up to the size of the noise
+    noise = float(moments.std[0, 0])
+    floor = max(0.0, float(smallest.value) - 2 * smallest.std)
+    ridge = max(0.0, noise * math.sqrt(d * math.log(2 * d**2 / 0.05)) - floor)
+    return solved(moments.value + ridge * np.eye(d), products.value, noise, float(products.std), noise, length(rows, d))
+
+
+def solved(xx: Floats, xy: Floats, xx_std: float, xy_std: float, floor: float, scale: float) -> Fit:
+    """Solve with eigenvalues floored: finite whatever the draw. To first order the noise of both moves the solution."""
+    d = len(xy)
+    values, vectors = np.linalg.eigh(xx)
+    inverse = (vectors / np.maximum(values, floor)) @ vectors.T
+    theta = inverse @ xy
+    noise = xy_std**2 * np.eye(d) + xx_std**2 / 2 * (theta @ theta * np.eye(d) + np.outer(theta, theta))
+    covariance = inverse @ noise @ inverse.T
+    return Fit(theta / scale, covariance / scale**2)
+
+
+def length(rows: Rows, d: int) -> float:
+    """What coefficients of mapped rows are divided by to be those of rows."""
+    return math.sqrt(d) if rows == "max-norm" else 1.0
+
+
+def mapped(x: Image, y: Image, rows: Rows, d: int) -> tuple[Image, Image]:
+    """Rows in the unit ball: by the largest norm the public bounds allow, or each by its own.
+
+    "row-norm" divides each row by its length and leaves the target: another model than a linear one, which predicts
+    from directions. "row-norm-y" divides the target too: a weighted least squares. Neither costs anything: the map is
+    of one row alone.
+    """
+
+    def whole(batch: Batch) -> Floats:
+        return np.asarray(batch.once(x, lambda: x(batch)) / math.sqrt(d))
+
+    def own(batch: Batch) -> Floats:
+        values = batch.once(x, lambda: x(batch))
+        squares = np.zeros(len(values))
+        for column in values.T:  # in a fixed order: the same bits whatever the layout
+            squares += column * column
+        return np.maximum(np.sqrt(squares), 1e-6)
+
+    def directed(batch: Batch) -> Floats:
+        return np.asarray(batch.once(x, lambda: x(batch)) / batch.once((x, "length"), lambda: own(batch))[:, None])
+
+    def divided(batch: Batch) -> Floats:
+        return np.asarray(y(batch) / batch.once((x, "length"), lambda: own(batch)))
+
+    if rows == "max-norm":
+        return whole, y
+    return (directed, y) if rows == "row-norm" else (directed, divided)
+
+
+def true_budget(budget: Budget, noise: Noise) -> Budget:
+    """What the noise of the literature really promises, as AdaSSP's three releases together.
+
+    Wang (2018) adds σ = √log(6/δ)/(ε/3) to each, the classical Gaussian mechanism √(2 log(3.75/δ))/(ε/3). Both add more
+    than ε and δ ask for: three Gaussians are one, and that one is better than the sum of its parts.
+    """
+    if noise == "exact":
+        return budget
+    wanted = math.log(6 / budget.delta) if noise == "wang" else 2 * math.log(3.75 / budget.delta)
+    sigma = math.sqrt(wanted) / (budget.epsilon / 3)
+    epsilon = accounting.epsilon(Composed((Gaussian(sigma),) * 3), budget.delta)
+    return Budget(epsilon, budget.delta, budget.neighbours, budget.unit)
