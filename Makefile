@@ -42,6 +42,7 @@ bench: $(VENV)/.installed-test  ## speed and accuracy next to peers, as ratios
 	$(BIN)/python benchmarks/noise.py
 	$(BIN)/python benchmarks/accounting.py
 	$(BIN)/python benchmarks/sums.py
+	$(BIN)/python benchmarks/linear.py
 
 format: $(VENV)/.installed-check  ## put the code in order
 	$(BIN)/ruff check --fix --quiet src tests benchmarks examples

@@ -1,5 +1,6 @@
 """Linear models: every method, what it promises, and how good it is."""
 
+import itertools
 import json
 import warnings
 
@@ -66,7 +67,9 @@ def test_every_method_behaves(method, check):
     check(prepared(LinearRegression(method=method, delta=delta_of(method))))
 
 
-@pytest.mark.parametrize("options", [{"delta": 0.0}, {"n": 211}, {"neighbours": "replace-one"}, {"fit_intercept": False}])
+@pytest.mark.parametrize(
+    "options", [{"delta": 0.0}, {"n": 211}, {"neighbours": "replace-one"}, {"fit_intercept": False}]
+)
 def test_the_default_behaves_whatever_is_public(options):
     estimator = prepared(LinearRegression(**options))
     behaviour.check_spends_what_it_declares(clone(estimator))
@@ -100,7 +103,7 @@ def test_the_default_is_best(delta):
             model = LinearRegression(1.0, delta, method=method, bounds=bounds, random_state=seed)
             found.append(quiet(model, X, y).score(X, y))
     mean = {method: float(np.mean(found)) for method, found in scores.items()}
-    assert mean["auto"] > max(mean[method] for method in rivals) + 0.03, mean
+    assert mean["auto"] > max(mean[method] for method in rivals) + (0.03 if delta else 0.0), mean
 
 
 def test_few_rows_give_the_mean_and_say_so():
@@ -109,32 +112,112 @@ def test_few_rows_give_the_mean_and_say_so():
         model = quiet(LinearRegression(0.1, n=n, bounds=BOUNDS, random_state=0), X, y)
         assert not model.coef_.any() and np.isfinite(model.intercept_)
         assert any("mean of the target alone" in note for note in model.release_.notes)
+        again = Statistics.from_json(model.statistics_.to_json())
+        assert LinearRegression.from_statistics(again).intercept_ == model.intercept_
         assert np.isfinite(model.interval()).all() and np.isfinite(Ridge.from_statistics(model.statistics_).coef_).all()
 
 
-def test_an_unpaid_count_is_a_little_better():
+def test_paying_for_the_count_costs_little():
     X, y = data(3000)
     scores = {
-        n: np.mean([quiet(LinearRegression(0.3, n=n, bounds=BOUNDS, random_state=s), X, y).score(X, y) for s in range(8)])
+        n: np.mean(
+            [quiet(LinearRegression(0.3, n=n, bounds=BOUNDS, random_state=s), X, y).score(X, y) for s in range(8)]
+        )
         for n in (None, 3000)
     }
     assert scores[None] > scores[3000] - 0.05 > 0.5, scores
 
 
-@pytest.mark.parametrize("delta, budget", [(1e-6, 0.5), (1e-6, 3.0), (0.0, 3.0)])
-def test_intervals_cover_the_population(delta, budget):
-    """90% intervals of slopes, 120 runs of 3: at least 82% cover.
+def test_means_alone_add_up():
+    """Eight sites too small for slopes: their mean is better than one's, and a public row does not drown it."""
+    off = {1: [], 8: [], "with a public row": []}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = rng.uniform(-1, 1, (960, 3)), rng.normal(1.0, 1.0, 960)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotPrivateWarning)
+            sites = [
+                Statistics.release(X[i::8], y[i::8], 0.3, 1e-6, n=120, bounds=BOUNDS, random_state=100 * seed + i)
+                for i in range(8)
+            ]
+        total = sites[0]
+        for site in sites[1:]:
+            total = total + site
+        public = Statistics.public(X[:1], y[:1], bounds=BOUNDS)
+        for name, found in ((1, sites[0]), (8, total), ("with a public row", total + public)):
+            off[name].append(LinearRegression.from_statistics(found).predict(np.zeros((1, 3)))[0] - 1.0)
+    error = {name: np.sqrt(np.mean(np.square(found))) for name, found in off.items()}
+    assert error[8] < 0.6 * error[1] and error["with a public row"] < 1.5 * error[8], error
 
-    For true coverage of 90% and independent runs the chance of fewer than 82% of 360 is below 1e-5, and the seeds are
-    fixed: what passes once passes always. They may cover more: they allow for shrinking.
+
+@pytest.mark.parametrize("bounds", [Bounds(1e15, 1e15 + 1, target=(0, 1)), Bounds(0, 1e-200, target=(0, 1))])
+def test_bounds_that_floats_cannot_hold_are_refused_before_the_charge(bounds):
+    ledger = Ledger(Budget(1.0, 1e-6))
+    with pytest.raises(ValueError, match="ten-billionth"):
+        LinearRegression(1.0, bounds=bounds, ledger=ledger).fit(*data(20))
+    assert not ledger.entries
+
+
+def test_indicators_are_not_clipped():
+    rng = np.random.default_rng(0)
+    X = (rng.random((20_000, 2)) < 0.02).astype(float)
+    y = X @ [1.0, -1.0] + 0.5 + rng.normal(0, 0.1, len(X))
+    bounds = Bounds(0, 1, target=(-1, 2))
+    for intercept in (True, False):
+        model = LinearRegression(20.0, bounds=bounds, fit_intercept=intercept, random_state=0)
+        quiet(model, X, y if intercept else y - 0.5)
+        assert (model.bounds_.upper == 1).all() and model.bounds_.target == (-1, 2)
+        np.testing.assert_allclose(model.coef_, [1.0, -1.0], atol=0.2)
+
+
+def alike(n, seed):
+    """Three columns with much in common, so that directions of little variance matter."""
+    rng = np.random.default_rng(seed)
+    X = (0.3 * rng.normal(size=(n, 1)) + 0.06 * rng.normal(size=(n, 3))).clip(-1, 1)
+    return X, X @ SLOPE + 0.3 + rng.normal(0, 0.3, n)
+
+
+@pytest.mark.parametrize("rows", ["spread evenly", "alike"])
+@pytest.mark.parametrize("delta, budget", [(1e-6, 0.5), (1e-6, 3.0), (1e-6, 30.0), (0.0, 3.0)])
+def test_intervals_cover_the_population(rows, delta, budget):
+    """90% intervals of intercept and slopes, 120 runs of 4: between 82% and 99.5% cover.
+
+    For true coverage of 90% and independent runs the chance of fewer than 82% of 480 is below 1e-6, and the seeds are
+    fixed: what passes once passes always. They may cover more: they do not claim what shrinking gains.
     """
-    covered = []
+    covered, truth = [], np.append(0.3, SLOPE)
     for seed in range(120):
-        X, y = data(3000, seed, noise=1.0)
-        model = LinearRegression(budget, delta, bounds=Bounds(-1, 1, target=(-8, 8)), random_state=seed)
-        ends = quiet(model, X, y).interval(0.9)[1:]
-        covered.append((ends[:, 0] <= SLOPE) & (ends[:, 1] >= SLOPE))
-    assert np.mean(covered) >= 0.82, np.mean(covered)
+        X, y = data(3000, seed, noise=1.0) if rows == "spread evenly" else alike(3000, seed)
+        model = LinearRegression(budget, delta, bounds=Bounds(-1, 1, target=(-8, 8)), clip=None, random_state=seed)
+        low, high = quiet(model, X, y).interval(0.9).T
+        covered.append((low <= truth) & (truth <= high))
+    assert 0.82 <= np.mean(covered) <= 0.995, (np.mean(covered), np.mean(covered, axis=0))
+
+
+@pytest.mark.parametrize("n", [3000, 30_000])
+def test_more_budget_is_never_worse(n):
+    """Mean error of slopes of columns that are alike, over 10 fixed seeds: it falls with ε, up to a tenth."""
+    errors = []
+    for budget in (0.5, 1.0, 2.0, 4.0, 10.0, 100.0):
+        models = [LinearRegression(budget, bounds=Bounds(-1, 1, target=(-8, 8)), random_state=s) for s in range(10)]
+        errors.append(np.mean([np.abs(quiet(m, *alike(n, s)).coef_ - SLOPE).mean() for s, m in enumerate(models)]))
+    assert all(after < 1.1 * before for before, after in itertools.pairwise(errors)), errors
+
+
+def test_intervals_of_penalised_models_are_around_the_solution_without():
+    X, y = data(3000, noise=1.0)
+    wide = Bounds(-1, 1, target=(-8, 8))
+    for model in (Ridge(3.0, alpha=1e5), Lasso(3.0, alpha=0.5), ElasticNet(3.0)):
+        quiet(model.set_params(bounds=wide, random_state=0), X, y)
+        low, high = model.interval(0.999)[1:].T
+        assert (low < SLOPE).all() and (high > SLOPE).all() and "without the penalty" in model.summary()
+
+
+def test_methods_that_know_no_standard_errors_say_so():
+    X, y = data(500)
+    for method in ("ssp", "adassp", "output", "functional", "ptr", "posterior"):
+        model = quiet(LinearRegression(1.0, delta_of(method), method=method, bounds=BOUNDS, random_state=0), X, y)
+        assert np.isnan(model.coef_std_).all() and "tells no standard errors" in model.summary()
 
 
 def test_intervals_of_predictions_cover():
@@ -156,7 +239,12 @@ def test_no_intercept_means_none():
     y = X @ [1.0, -0.5] + rng.normal(0, 0.1, 20_000)
     for method in ("auto", "adassp", "robust"):
         model = LinearRegression(
-            20.0, delta_of(method), method=method, fit_intercept=False, bounds=Bounds(2, 3, target=(0, 3)), random_state=0
+            20.0,
+            delta_of(method),
+            method=method,
+            fit_intercept=False,
+            bounds=Bounds(2, 3, target=(0, 3)),
+            random_state=0,
         )
         quiet(model, X, y)
         assert model.intercept_ == 0.0
@@ -210,7 +298,7 @@ def test_crowded_columns_are_named_without_counts():
     frame = pd.DataFrame(X * [1, 30, 1], columns=["a", "b", "c"])
     notes = quiet(LinearRegression(1.0, bounds=BOUNDS, random_state=0), frame, y).release_.notes
     (said,) = [note for note in notes if "near their bounds" in note]
-    assert " b " in said and " a" not in said.split("lie")[0] and "20" not in said
+    assert "estimate: b (" in said and "a (" not in said.split("estimate")[1].replace("data (", "") and "%" in said
     assert "near their bounds" in quiet(LinearRegression(1.0, bounds=BOUNDS, random_state=0), frame, y).summary()
 
 
@@ -236,6 +324,8 @@ def test_the_literatures_noise_is_worth_less_than_it_costs():
         assert spent <= model.release_.epsilon <= 1.0 and spent == pytest.approx(model.release_.epsilon, rel=1e-6)
     assert sigmas["exact"] == pytest.approx(7.32, abs=0.01)
     assert sigmas["wang"] == pytest.approx(11.85, abs=0.01) and sigmas["classical"] == pytest.approx(16.51, abs=0.01)
+    with pytest.raises(ValueError, match="worth ε = 175"):
+        true_budget(Budget(100.0, 1e-6), "wang")
     assert true_budget(Budget(1.0, 1e-6), "classical").epsilon < true_budget(Budget(1.0, 1e-6), "wang").epsilon < 0.7
 
 
@@ -262,7 +352,9 @@ def test_clipping_at_private_deviations_costs_what_it_says():
     assert clipped.score(X, y) > plain.score(X, y) + 0.1
     assert any("2 standard deviations" in note and "15%" in note for note in clipped.release_.notes)
     shares = [1 / event.noise_multiplier**2 for event, times in flatten(clipped.release_.event) for _ in range(times)]
-    assert max(shares) / sum(shares) == pytest.approx(0.85 / 3, rel=1e-6) and min(shares) / sum(shares) == pytest.approx(0.15)
+    assert max(shares) / sum(shares) == pytest.approx(0.85 / 3, rel=1e-6) and min(shares) / sum(
+        shares
+    ) == pytest.approx(0.15)
     assert clipped.bounds_.upper.max() < 100
 
 
@@ -296,7 +388,7 @@ def test_pure_methods_leave_delta_alone(method):
 @pytest.mark.parametrize("alpha", [0.0, 10.0, 3000.0])
 def test_ridge_is_scikit_learns_where_there_is_no_noise(alpha):
     X, y = data(20_000)
-    ours = quiet(Ridge(1e5, alpha=alpha, bounds=BOUNDS, random_state=0), X, y)
+    ours = quiet(Ridge(1e5, alpha=alpha, bounds=BOUNDS, clip=None, random_state=0), X, y)
     theirs = linear_model.Ridge(alpha=alpha).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=0.01)
     assert ours.intercept_ == pytest.approx(theirs.intercept_, abs=0.01)
@@ -331,11 +423,38 @@ def test_penalties_are_tried_for_nothing():
         Lasso().repenalised(alpha=1.0)
 
 
-@pytest.mark.parametrize("model, says", [(Ridge(alpha=-1.0), "alpha"), (ElasticNet(l1_ratio=2.0), "l1_ratio")])
-def test_bad_penalties_are_refused(model, says):
+@pytest.mark.parametrize(
+    "cls, options",
+    [(Ridge, {"alpha": -1.0}), (Lasso, {"alpha": np.nan}), (ElasticNet, {"l1_ratio": 2.0}), (Ridge, {"clip": 0})],
+)
+def test_bad_penalties_are_refused(cls, options):
     X, y = data(20)
-    with pytest.raises(ValueError, match=says):
-        model.set_params(bounds=BOUNDS).fit(X, y)
+    with pytest.raises(ValueError, match=next(iter(options))):
+        cls(bounds=BOUNDS, **options).fit(X, y)
+    with pytest.raises(ValueError, match=next(iter(options))):
+        cls.from_statistics(Statistics.public(X, y, bounds=BOUNDS), **options)
+
+
+def test_lasso_of_columns_that_are_nearly_the_same():
+    rng = np.random.default_rng(0)
+    X = (rng.uniform(-1, 1, (2000, 1)) + 1e-3 * rng.normal(size=(2000, 8))).clip(-1, 1)
+    y = X.sum(axis=1) + rng.normal(0, 0.1, 2000)
+    model = Lasso.from_statistics(Statistics.public(X, y, bounds=Bounds(-1, 1, target=(-12, 12))), alpha=0.1)
+    theirs = linear_model.Lasso(alpha=0.1, max_iter=100_000).fit(X, y)
+    assert np.abs(model.predict(X) - theirs.predict(X)).max() < 0.05
+
+
+def test_skewed_features_are_clipped_and_it_is_said():
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.normal(size=(20_000, 2)))
+    y = X @ [1.0, -1.0] + rng.normal(size=20_000)
+    bounds = Bounds(0, 100, target=(-100, 100))
+    plain, clipped = (
+        quiet(Ridge(1e4, alpha=0.0, clip=clip, bounds=bounds, random_state=0), X, y) for clip in (None, "auto")
+    )
+    np.testing.assert_allclose(plain.coef_, linear_model.LinearRegression().fit(X, y).coef_, atol=0.05)
+    assert any("clipped at 3" in note for note in clipped.release_.notes)
+    assert not any("clipped at" in note for note in plain.release_.notes)
 
 
 @pytest.mark.catalogue("LR6")
@@ -400,6 +519,20 @@ def test_statistics_of_other_models_are_not_added():
         one + Statistics.public(X, y, bounds=Bounds(-1, 1, target=(-4, 4)), fit_intercept=False)
     with pytest.raises(TypeError):
         one + 1
+    with pytest.raises(ValueError, match="twice"):
+        one + one
+    frames = [pd.DataFrame(X, columns=list(names)) for names in ("abc", "cab")]
+    with pytest.raises(ValueError, match="same columns"):
+        Statistics.public(frames[0], y, bounds=BOUNDS) + Statistics.public(frames[1], y, bounds=BOUNDS)
+
+
+def test_a_promise_for_either_relation_is_stated_as_the_weaker_one():
+    X, y = data(400)
+    one = Statistics.release(X[:200], y[:200], 1.0, 1e-6, bounds=BOUNDS)
+    two = Statistics.release(X[200:], y[200:], 1.0, 1e-6, neighbours="replace-one", bounds=BOUNDS)
+    both = LinearRegression.from_statistics(one + two).release_.budget
+    assert both.neighbours == "replace-one" and both.epsilon == 3.0
+    assert both.delta == pytest.approx(1e-6 + 2 * np.e * 1e-6)
 
 
 def test_public_statistics_are_least_squares():

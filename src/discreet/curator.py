@@ -85,12 +85,20 @@ class Curator:
         """
         return self.measure_together((query, share, then))[0]
 
-    def measure_together(self, *wanted: tuple[BoundedSum, Share, Lipschitz | None]) -> tuple[Release, ...]:
-        """Several totals with noise, each of (query, share, then) as in `measure`, in one reading of the rows."""
+    def measure_together(
+        self, *wanted: tuple[BoundedSum, Share, Lipschitz | None], ahead: Sequence[tuple[BoundedSum, Share]] = ()
+    ) -> tuple[Release, ...]:
+        """Several totals with noise, each of (query, share, then) as in `measure`, in one reading of the rows.
+
+        `ahead` are totals that may be asked for next, read along: they stay here, and their shares unused, until then.
+        """
         asked = [self._ask(query, share, then) for query, share, then in wanted]
+        later = [self._ask(query, share, None) for query, share in ahead]
         for one in asked:
             self._pay(one.share)
-        self._read([one.query for one in asked])
+        for one in later:
+            self._charge(one.share.plan)
+        self._read([one.query for one in asked + later])
         return tuple(self._answer(one) for one in asked)
 
     def _ask(self, query: BoundedSum, share: Share, then: Lipschitz | None) -> _Asked:

@@ -113,7 +113,7 @@ class BoundedSum:
     order: Literal[1, 2] = 2
     left_norm: float | None = None
     bits: int = BITS
-    name: str = "sum"
+    name: str = field(default="sum", compare=False)  # two questions of one sum read the rows once
     fixed: tuple[int, int] | None = None
     box: bool = False
     joint: bool = False

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from discreet.engines import Coins
 from discreet.query import ROWS, Batch, BoundedSum, Exact, Together, Total
@@ -70,7 +72,7 @@ class Memory:
         if cores < 2:
             return work(starts).value()
         total = Total()
-        with ThreadPoolExecutor(cores) as pool:
+        with _one_thread_each(), ThreadPoolExecutor(cores) as pool:
             for part in pool.map(work, [starts[i::cores] for i in range(cores)]):
                 total.merge(part)
         return total.value()
@@ -120,6 +122,16 @@ class Memory:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Rows are not pickled or copied: they stay where they are.")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _one_thread_each() -> Any:
+    """Matrix products of one thread each while cores share out the blocks: threads of threads wait for each other."""
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 def _cores() -> int:

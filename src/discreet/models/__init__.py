@@ -1,6 +1,22 @@
 """Models with scikit-learn's contract that are private."""
 
 from discreet.models.base import PrivateEstimator, PrivateRegressor
-from discreet.models.linear import ElasticNet, Lasso, LinearRegression, Ridge, Statistics
+from discreet.models.linear import (
+    BayesianLinearRegression,
+    ElasticNet,
+    Lasso,
+    LinearRegression,
+    Ridge,
+    Statistics,
+)
 
-__all__ = ["ElasticNet", "Lasso", "LinearRegression", "PrivateEstimator", "PrivateRegressor", "Ridge", "Statistics"]
+__all__ = [
+    "BayesianLinearRegression",
+    "ElasticNet",
+    "Lasso",
+    "LinearRegression",
+    "PrivateEstimator",
+    "PrivateRegressor",
+    "Ridge",
+    "Statistics",
+]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,7 +16,7 @@ from discreet.images import missing
 from discreet.ledger import Ledger
 from discreet.models.base import PrivateRegressor
 from discreet.models.linear.model import through_origin
-from discreet.models.linear.sampler import Noisy, Posterior, Prior, sample_posterior
+from discreet.models.linear.sampler import Deferred, Noisy, Prior
 from discreet.query import Batch, BoundedSum, OneHot
 
 Floats = NDArray[np.float64]
@@ -41,6 +39,7 @@ class BayesianLinearRegression(PrivateRegressor):
     epsilon, delta : the promise; with delta = 0 the noise is that of the ℓ2 norm mechanism, else Gaussian.
     neighbours, unit, bounds, ledger : as in every private estimator.
     n : the number of rows, if it is public; then it is used as it is, so rows with missing values should not be many.
+        (With delta = 0 the other entries' noise is then taken for the norm mechanism's with none in the count.)
     fit_intercept : whether the line may miss the origin. Without one, a tenth of the budget pays for the number of rows
         (its Laplace noise, if delta = 0, is taken for Gaussian).
     a0, b0 : shape and rate of the gamma prior of λ0, the precision of the coefficients, which are N(0, 1/λ0).
@@ -134,7 +133,8 @@ class BayesianLinearRegression(PrivateRegressor):
         return super()._budget()
 
     def _fit(self, curator: Curator) -> None:
-        intercept, count = bool(self.fit_intercept), self._public_count
+        intercept = bool(self.fit_intercept)
+        count: float | None = self._public_count
         alone = not intercept and count is None
         parts = (radial(1 - COUNT), COUNT) if alone else (radial(1.0),)
         bounds, shares = self._deal(curator, *parts)
@@ -148,10 +148,7 @@ class BayesianLinearRegression(PrivateRegressor):
 
         # PRIVATISE: one event
         noisy = curator.measure(moments, shares[0])
-        if alone:
-            count, count_std = _rows(curator, shares[1])
-        else:
-            count_std = 0.0
+        count, count_std = _rows(curator, shares[1]) if alone else (count, 0.0)
 
         # SOLVE: later, when the posterior is asked for
         law = isinstance(noisy.event, Pure)
@@ -188,7 +185,7 @@ class BayesianLinearRegression(PrivateRegressor):
         return np.asarray(self.posterior_[:, 1:].mean(axis=0))
 
     @property
-    def intercept_(self) -> float:
+    def intercept_(self) -> float:  # type: ignore[override]
         """The posterior mean of the intercept."""
         return float(self.posterior_[:, 0].mean())
 
@@ -214,7 +211,7 @@ class BayesianLinearRegression(PrivateRegressor):
         if not return_std:
             return mean
         lines, residual = self._lines(X), self.residual_std_
-        return mean, np.sqrt(np.concatenate([line.var(axis=1) for line in lines]) + (residual**2).mean())
+        return mean, np.sqrt(np.concatenate([line.var(axis=1) for line in lines]) + np.mean(residual**2))
 
     def predict_interval(self, X: Any, confidence: float = 0.9) -> Floats:
         """Low and high end for the target of each row, within its bounds: a new target is there with this chance."""
@@ -228,10 +225,8 @@ class BayesianLinearRegression(PrivateRegressor):
         """The target's mean for each row and draw, in blocks; NaN where a feature is not finite."""
         check_is_fitted(self, "release_")
         rows, draws = self._checked(X), self.posterior_
-        inside = np.clip(rows, self.bounds_.lower, self.bounds_.upper) + 0 * np.where(np.isfinite(rows), 0, np.nan)
-        return [
-            draws[:, 0] + inside[start : start + BLOCK] @ draws[:, 1:].T for start in range(0, len(inside), BLOCK)
-        ]
+        inside = np.where(np.isfinite(rows), np.clip(rows, self.bounds_.lower, self.bounds_.upper), np.nan)
+        return [draws[:, 0] + inside[start : start + BLOCK] @ draws[:, 1:].T for start in range(0, len(inside), BLOCK)]
 
     def summary(self, confidence: float = 0.9) -> str:
         """A table for people: mean, standard deviation, interval and diagnostics of each coefficient."""
@@ -249,45 +244,6 @@ class BayesianLinearRegression(PrivateRegressor):
             lines.append("{:{w}} {:11.4g} {:11.4g} {:11.4g} {:11.4g} {:7.3f} {:7.0f}".format(*row, w=wide))
         lines += [f"note: {note}" for note in (checks["note"], *self.release_.notes) if note]
         return "\n".join(lines)
-
-
-@dataclass(frozen=True, eq=False)
-class Deferred:
-    """A posterior that is drawn when it is first asked for, the same each time: from a release and a seed alone."""
-
-    statistics: Noisy
-    intercept: bool
-    prior: Prior
-    draws: int
-    chains: int
-    seed: int
-    bounds: Bounds
-
-    @cached_property
-    def posterior(self) -> Posterior:
-        """The draws, in scaled units."""
-        return sample_posterior(
-            [self.statistics],
-            intercept=self.intercept,
-            prior=self.prior,
-            draws=self.draws,
-            chains=self.chains,
-            seed=self.seed,
-        )
-
-    @cached_property
-    def coefficients(self) -> Floats:
-        """Draws of (intercept, coefficients), in the units of the data."""
-        theta = self.posterior.coefficients.reshape(-1, self.intercept + len(self.bounds.lower))
-        middle, half = self.bounds.target_scale
-        slopes = half * theta[:, self.intercept :] / self.bounds.half
-        level = middle + half * theta[:, 0] - slopes @ self.bounds.centre if self.intercept else np.zeros(len(theta))
-        return np.column_stack([level, slopes])
-
-    @cached_property
-    def residual(self) -> Floats:
-        """Draws of the residuals' standard deviation, in the units of the data: within ±half the range, at most that."""
-        return np.asarray(self.bounds.target_scale[1] * np.minimum(self.posterior.precision.ravel() ** -0.5, 1.0))
 
 
 def _image(bounds: Bounds, intercept: bool) -> Any:

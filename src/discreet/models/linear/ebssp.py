@@ -34,14 +34,15 @@ COUNT, MOMENTS, LOOK, GRAM, PRODUCTS, RESIDUALS, CORRECTION = 0.02, 0.15, 0.15, 
 
 TOO_NOISY = 2.5  # beyond such a ρ slopes are not worth trying
 TOO_FEW = 30.0  # rows, in deviations of the noise of a count
-WHITE = 0.02  # below such a ρ there is no need to whiten
-LIKELY = 0.1  # variance of a scaled mean, a priori
+CALM = 0.02  # below such a ρ the moments tell the size of the residuals
+ROUND = 5.0  # eigenvalues so many times the noise need no whitening
 SQUARES = 0.5  # weight of squares beside their values
 FLAT = 1.5  # variances below so much of their noise are taken for it
-CROWDED = 0.7  # mean square of a scaled column that is mostly at its bounds; of one spread evenly it is 1/3
+OUTER = 0.8  # of the way to its bounds a value is near them
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 
 
+CLIPPED = "features were clipped at {:g} standard deviations from their means: coefficients are of the clipped values"
 ALONE = "too few rows for slopes at this budget: the answer is the mean of the target alone"
 
 
@@ -143,23 +144,20 @@ def _moments(
     frame, start, deviation = standard.frame, standard.start, standard.deviation
     u, radius = standard.scaled, setting.radius
 
-    # a first look at the correlations, to whiten by
-    asked = [(_gram(z, radius, "X'X, first look"), for_look, None)]
-    if setting.rho > WHITE:
-        (look,) = curator.measure_together(*asked)
+    # a first look at the correlations, to whiten by; then X'X and X'y of whitened rows, long ones shrunk as a whole
+    clip = setting.reach * deviation
+    first_look, of_target = _gram(z, radius, "X'X, first look"), _products(z, t, frame, start, radius, clip, "X'y")
+    (look,) = curator.measure_together((first_look, for_look, None), ahead=[(of_target, for_products)])
+    grams = [look]
+    if not _round(look):
         values, vectors = spectrum(look.value, float(look.std[0, 0]), LOOSE)
         white = Mixed(u, frame @ (vectors * np.sqrt(n / values)))
-        asked, z, frame = [], white, white.matrix
-
-    # X'X and X'y of (whitened) rows, long ones shrunk as a whole
-    clip = setting.reach * deviation
-    asked += [
-        (_gram(z, radius, "X'X"), for_gram, None),
-        (_products(z, t, frame, start, radius, clip, "X'y"), for_products, None),
-    ]
-    *grams, products = curator.measure_together(*asked)
-    matrix, noise = _averaged(grams)
-
+        grams, z, frame = [], white, white.matrix
+        of_target = _products(z, t, frame, start, radius, clip, "X'y")
+    gram, products = curator.measure_together(
+        (_gram(z, radius, "X'X"), for_gram, None), (of_target, for_products, None)
+    )
+    matrix, noise = _averaged([*grams, gram])
     weight = min(max(float(np.trace(matrix)) / (n * width), 0.1), 1.0)  # of the average row
 
     # SOLVE, for a first solution
@@ -167,7 +165,7 @@ def _moments(
         answer = _inside(clip, math.sqrt(variance * weight))
         cross, cross_std = products.value / answer, float(products.std) / answer
         low, high = standard.low, standard.high
-        return Part(frame, line, matrix, noise, cross, cross_std, variance, n, n_std, low, high)
+        return Part(frame, line, matrix, noise, cross, cross_std, variance, n, n_std, standard.mean, low, high)
 
     rough = part(start, products, deviation**2, clip)
     line = shrunk([rough]).theta
@@ -176,7 +174,7 @@ def _moments(
     expected = max(_leftover(rough, line), 0.25 * rough.variance)
     edge = setting.reach * math.sqrt(expected / weight)
     squares = _squares(t, Mixed(u, line[:, None]), edge)
-    if setting.rho > WHITE:
+    if setting.rho > CALM:
         left = _variance(curator.measure(squares, for_residuals), edge, n)
         clip = min(clip, setting.reach * math.sqrt(left * weight))
         correction = curator.measure(_products(z, t, frame, line, radius, clip, "X'r"), for_correction)
@@ -186,6 +184,12 @@ def _moments(
         measured, correction = curator.measure_together((squares, for_residuals, None), (correct, for_correction, None))
         left = _variance(measured, edge, n)
     return part(line, correction, left, clip), standard.notes
+
+
+def _round(look: Release) -> bool:
+    """Whether all directions stand out of the noise, as the noisy matrix has it: post-processing."""
+    noise = float(look.std[0, 0]) * math.sqrt(2 * len(look.value))
+    return bool(np.linalg.eigvalsh(look.value)[0] > ROUND * noise)
 
 
 def _leftover(part: Part, line: Floats) -> float:
@@ -221,6 +225,7 @@ class _Standard:
     frame: Floats
     start: Floats
     deviation: float
+    mean: Floats
     low: Floats
     high: Floats
     notes: tuple[str, ...]
@@ -240,7 +245,8 @@ def _standard(problem: Problem, bounds: Bounds, setting: Setting, share: Share, 
     deviation = math.sqrt(min(max(y_variance, 2 * of_target, 1e-6), 1.0))
 
     low, high = _limits(problem, bounds, mean, spread)
-    narrow = Bounds(bounds.centre + low * bounds.half, bounds.centre + high * bounds.half, bounds.target)
+    lower = bounds.centre + low * bounds.half
+    narrow = Bounds(lower, np.maximum(bounds.centre + high * bounds.half, np.nextafter(lower, np.inf)), bounds.target)
     scaled = Scaled(narrow, intercept, 1 / bounds.half, -bounds.centre / bounds.half)
     rows = Scaled(narrow, intercept, 1 / (bounds.half * spread), -(bounds.centre / bounds.half + mean) / spread)
     frame = np.zeros((d + intercept, d + intercept))
@@ -248,8 +254,11 @@ def _standard(problem: Problem, bounds: Bounds, setting: Setting, share: Share, 
     frame[:intercept, :intercept], frame[:intercept, intercept:] = 1.0, -mean / spread
     start = np.zeros(d + intercept)
     start[:intercept] = y_mean
-    notes = _crowded(squares, noise, problem.curator.columns)
-    return _Standard(rows, scaled, frame, start, deviation, low, high, notes)
+    columns = problem.curator.columns or tuple(f"x{i + 1}" for i in range(d))
+    notes = _crowded(np.append(squares, y_squared / SQUARES / math.sqrt(setting.for_target)), noise, columns)
+    if problem.clip is not None and ((low > -1) | (high < 1)).any():
+        notes += (CLIPPED.format(problem.clip),)
+    return _Standard(rows, scaled, frame, start, deviation, mean, low, high, notes)
 
 
 def _limits(problem: Problem, bounds: Bounds, mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
@@ -257,21 +266,28 @@ def _limits(problem: Problem, bounds: Bounds, mean: Floats, spread: Floats) -> t
 
     Such are indicators, as far as public facts tell, and a rare one is far from its mean in deviations.
     """
-    whole = (bounds.lower == 0) & (bounds.upper == 1) if problem.clip is not None else np.ones(len(mean), dtype=bool)
+    least = 0.0 if problem.intercept else -1.0  # without an intercept bounds are around zero
+    indicator = (bounds.lower == least) & (bounds.upper == 1)
+    whole = indicator if problem.clip is not None else np.ones(len(mean), dtype=bool)
     reach = np.where(whole, np.inf, (problem.clip or 0.0) * spread)
     low = np.where(whole, -1.0, np.clip(mean - reach, -1.0, 1.0 - 2e-6))
     return low, np.where(whole, 1.0, np.clip(mean + reach, low + 1e-6, 1.0))
 
 
-def _crowded(squares: Floats, noise: float, columns: tuple[str, ...] | None) -> tuple[str, ...]:
-    """A remark on columns whose values lie at their bounds, as their noisy mean square has it."""
-    at = np.flatnonzero(squares - 2 * noise > CROWDED)
-    if not at.size:
+def _crowded(squares: Floats, noise: float, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """A remark on columns, the target last, whose values lie at their bounds, as their noisy mean square has it.
+
+    A mean square of s within [-1, 1] means that at least (s - q²)/(1 - q²) of the values are beyond q.
+    """
+    names = (*columns, "the target")
+    shares = [(square - 2 * noise - OUTER**2) / (1 - OUTER**2) for square in squares]
+    found = [f"{name} ({min(share, 1.0):.0%})" for name, share in zip(names, shares, strict=True) if share > 0.1]
+    if not found:
         return ()
-    names = ", ".join(columns[i] if columns else f"x{i + 1}" for i in at[:8]) + (" and more" if at.size > 8 else "")
     return (
-        f"most values of {names} lie near their bounds or beyond: fine for a column of two values; otherwise clipping "
-        "has cost accuracy, and its coefficient is that of the clipped values",
+        f"values near their bounds or beyond, at least, by private estimate: {', '.join(found[:8])}"
+        f"{' and more' if len(found) > 8 else ''}. Fine for a column of two values; otherwise clipping to the bounds "
+        "costs accuracy: a slope is off by about as large a part as is clipped. Hint: wider bounds",
     )
 
 
@@ -360,11 +376,8 @@ def _best(noisy: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _mean(problem: Problem, total: float, total_std: float, n: float, n_std: float) -> Part:
-    """The mean as a part that says nothing of slopes; shrunk to the middle of the range where it is mostly noise."""
+    """The mean as a part that says nothing of slopes."""
     rows = _positive(n, n_std)
-    noise = math.hypot(total_std, n_std) / rows
-    line = np.zeros(problem.width)
-    line[: problem.intercept] = min(max(total / rows, -1.0), 1.0) * LIKELY / (LIKELY + noise**2)
-    frame, ends = np.zeros((problem.width, 0)), np.ones(problem.curator.width)
-    noise = math.hypot(total_std, n_std)
-    return Part(frame, line, np.zeros((0, 0)), 0.0, np.zeros(0), noise, 0.25, rows, n_std, -ends, ends)
+    mean = min(max(total / rows, -1.0), 1.0) * problem.intercept
+    d = problem.curator.width
+    return Part.of_mean(mean, math.hypot(total_std, n_std) / rows, rows, n_std, d, problem.intercept)

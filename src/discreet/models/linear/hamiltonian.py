@@ -1,8 +1,8 @@
 """Draws from a smooth density: Hamiltonian Monte Carlo, many problems and chains at once.
 
 Nothing here touches rows or noise: it is arithmetic on what has been released, and its randomness is not privacy noise.
-A density takes points of shape (problems, walkers, coordinates) and gives the logarithm of the density and its gradient,
-minus infinity where it has none.
+A density takes points of shape (problems, walkers, coordinates) and gives the logarithm of the density, minus infinity
+where it has none, and its gradient.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def draw(density: Density, start: Floats, draws: int, chains: int, rng: np.rando
 
     Reference: R. M. Neal, "MCMC using Hamiltonian dynamics", Handbook of MCMC, 2011.
     """
-    centre = climb(density, start)
-    root = _root(curvature(density, centre))
-    walk = Walk(density, centre, root, chains, rng)
-    for window in WINDOWS:
-        # at first a short step now and then frees chains that began in a narrow place
-        trace = walk.go(window, adapt=True, least=0.6 if window > WINDOWS[0] else 0.05)
-        walk.learn(trace[:, :, window // 3 :])
-    walk.go(WINDOWS[0], adapt=True)
-    return walk.go(draws)
+    with np.errstate(all="ignore"):  # trajectories that leave for infinity are turned down
+        centre = climb(density, start)
+        walk = Walk(density, centre, _root(curvature(density, centre)), chains, rng)
+        for window in WINDOWS:
+            # at first a short step now and then frees chains that began in a narrow place
+            trace = walk.go(window, adapt=True, least=0.6 if window > WINDOWS[0] else 0.05)
+            walk.learn(trace[:, :, window // 3 :])
+        walk.go(WINDOWS[0], adapt=True)
+        return walk.go(draws)
 
 
 class Walk:
@@ -82,7 +82,7 @@ class Walk:
         return trace
 
     def _steps(self) -> int:
-        return int(np.clip(math.ceil(ARC / float(np.median(self.step))), 1, LONGEST))
+        return int(np.clip(math.ceil(ARC / float(np.quantile(self.step, 0.25))), 1, LONGEST))
 
     def _move(self, steps: int, least: float) -> Floats:
         """One trajectory of every chain, taken or not by Metropolis; gives the chance it had."""
@@ -159,7 +159,7 @@ def split_rhat(trace: Floats) -> Floats:
 
 
 def effective_size(trace: Floats) -> Floats:
-    """How many independent draws the chains are worth for a mean (Geyer's initial monotone sequence); per coordinate."""
+    """How many independent draws the chains are worth for a mean, per coordinate: Geyer's initial monotone sequence."""
     halves = _halves(trace)
     chains, draws = halves.shape[-3:-1]
     centred = halves - halves.mean(axis=-2, keepdims=True)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, Share
 from discreet.curator import Curator
+from discreet.engines import Rows
 from discreet.models.base import PrivateRegressor
 from discreet.models.linear.problem import Fit, Problem
 from discreet.models.linear.statistics import Statistics
@@ -51,10 +52,22 @@ class LinearModel(PrivateRegressor):
     def _problem(self, curator: Curator) -> Problem:
         def deal(*parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
             bounds, shares = self._deal(curator, *parts)
+            self._target = bounds.target
             self.bounds_ = bounds if self.fit_intercept else through_origin(bounds)
             return self.bounds_, shares
 
         return Problem(curator, self._asked, deal, self._public_count, bool(self.fit_intercept), self._clip)
+
+    def _public(self, rows: Rows) -> Bounds:
+        bounds = super()._public(rows)
+        middle, half = bounds.target_scale
+        centres, halves = np.append(bounds.centre, middle), np.append(bounds.half, half)
+        if not ((halves > 1e-100) & (halves < 1e100) & (halves > 1e-10 * np.abs(centres))).all():
+            raise ValueError(
+                "The bounds of a linear model must be between 1e-100 and 1e100 wide, and wider than a ten-billionth of "
+                "their middle. Hint: other units, or an origin nearer to the data."
+            )
+        return bounds
 
     def _accept(self, bounds: Bounds, fit: Fit) -> None:
         """Scaled coefficients into the units of the data."""
@@ -66,6 +79,8 @@ class LinearModel(PrivateRegressor):
         back[1:, intercept:] = np.diag(half / bounds.half)
         back[0, :intercept], back[0, intercept:] = half, -half * bounds.centre / bounds.half
         both = back @ fit.theta
+        centre = both if fit.centre is None else back @ fit.centre
+        self._centre = (centre + np.append(middle, np.zeros(d)))[1 - intercept :]
         self.intercept_, self.coef_ = float(middle + both[0]) if intercept else 0.0, both[1:]
         self.covariance_ = None if fit.covariance is None else back @ fit.covariance @ back.T
         spread = np.full(d + 1, np.nan) if self.covariance_ is None else np.sqrt(np.diag(self.covariance_))
@@ -89,13 +104,17 @@ class LinearModel(PrivateRegressor):
         statistics : released, loaded or added up.
         parameters : of the model, such as `alpha`.
         """
+        release = statistics.release_all(cls.__name__)
+        if release is not None:
+            parameters = {"epsilon": release.epsilon, "delta": release.delta} | parameters
         model = cls(fit_intercept=statistics.intercept, bounds=statistics.bounds, **parameters)
+        model._budget()  # raises if the parameters are wrong
         model.bounds_, model.statistics_ = statistics.clipped, statistics
         model.n_features_in_ = len(statistics.bounds.lower)
         if statistics.columns is not None:
             model.feature_names_in_ = np.array(statistics.columns, dtype=object)
         model._accept(statistics.bounds, model._solve(statistics))
-        model.release_ = statistics.release_all(cls.__name__)  # type: ignore[assignment]
+        model.release_ = release  # type: ignore[assignment]
         del model._notes
         return model
 
@@ -105,13 +124,13 @@ class LinearModel(PrivateRegressor):
     def interval(self, confidence: float = 0.95) -> Floats:
         """Low and high ends for each coefficient, with the intercept first where there is one.
 
-        They hold for the coefficients of the population, each with about this confidence; the noise of privacy is in
-        them. Shrinking draws small coefficients towards zero, and the intervals allow for it.
+        They hold for the coefficients of the population, of features clipped as in fitting, each with about this
+        confidence; the noise of privacy is in them. They are around the solution without a penalty. NaN where a method
+        knows none.
         """
         check_is_fitted(self, "release_")
-        estimate, spread = self._table()
-        reach = norm.ppf(0.5 + _confidence(confidence) / 2) * spread
-        return np.column_stack([estimate - reach, estimate + reach])
+        reach = norm.ppf(0.5 + _confidence(confidence) / 2) * self._table()[1]
+        return np.column_stack([self._centre - reach, self._centre + reach])
 
     def _table(self) -> tuple[Floats, Floats]:
         if self.fit_intercept:
@@ -129,7 +148,7 @@ class LinearModel(PrivateRegressor):
         assert self.bounds_.target is not None
         rows = np.clip(np.asarray(X, np.float64), self.bounds_.lower, self.bounds_.upper)
         full = np.column_stack([np.ones(len(rows)), rows])
-        spread = np.sqrt(np.einsum("ij,jk,ik->i", full, self.covariance_, full) + self.residual_std_**2)
+        spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", full, self.covariance_, full), 0) + self.residual_std_**2)
         reach = norm.ppf(0.5 + _confidence(confidence) / 2) * spread
         return np.asarray(np.clip(np.column_stack([middle - reach, middle + reach]), *self.bounds_.target))
 
@@ -159,16 +178,31 @@ def summary_of(model: LinearModel, confidence: float) -> str:
         f"{'':{wide}} {'coef':>12} {'std err':>12} {'z':>8} {'P>|z|':>7} {f'[{tail:.3g}':>12} {f'{1 - tail:.3g}]':>12}"
     )
     lines = [type(model).__name__ + _promise(model.release_), head, "-" * len(head)]
-    for name, value, std, (low, high) in zip(names, estimate, spread, ends, strict=True):
-        z = value / std if std > 0 else math.nan
+    for name, value, std, centre, (low, high) in zip(names, estimate, spread, model._centre, ends, strict=True):
+        z = centre / std if std > 0 else math.nan
         p = 2 * norm.sf(abs(z))
         lines.append(f"{name:{wide}} {value:12.5g} {std:12.4g} {z:8.2f} {p:7.3f} {low:12.5g} {high:12.5g}")
     lines.append("-" * len(head))
     if model.residual_std_ is not None:
         lines.append(f"residual std {model.residual_std_:.4g}")
-    lines.append("standard errors contain sampling and privacy noise; values beyond the bounds were clipped to them")
+    lines.append(_about(model))
     lines += [f"note: {note}" for note in (model.release_.notes if model.release_ is not None else ())]
     return "\n".join(lines)
+
+
+def _about(model: LinearModel) -> str:
+    clipped = "values beyond the bounds were clipped to them"
+    if model.covariance_ is None:
+        return f"this method tells no standard errors; {clipped}"
+    around = "; intervals are around the solution without the penalty" if hasattr(model, "alpha") else ""
+    return f"standard errors contain sampling and privacy noise{around}; {clipped}"
+
+
+def residual(statistics: Statistics) -> float | None:
+    """The standard deviation of the residuals, over all parts that measured it."""
+    parts = [part for part in statistics.parts if part.informs]
+    rows = sum(part.count for part in parts)
+    return math.sqrt(sum(part.count * part.variance for part in parts) / max(rows, 1.0)) if parts else None
 
 
 def _promise(release: Release | None) -> str:

@@ -29,14 +29,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, expit, gammaln
+from scipy.special import digamma, gammaln
+
+from discreet.models.linear.design import Design
 
 Floats = NDArray[np.float64]
 
 SPREAD = 0.5  # of the means and of the deviations of features scaled into [-1, 1], a priori
 EXACT = 1e-4  # noise below so many √n counts as so much: far less than n rows vary anyway
 FAR = 60.0  # no coordinate is as large: most are logarithms
-SMALL = 0.1  # deviations of features below it are small
 RARE = 0.1  # λ0/λ, about: slopes are vague where n·deviation² is below it
 
 
@@ -59,10 +60,11 @@ class Noisy:
 
     def __post_init__(self) -> None:
         matrix = np.asarray(self.matrix, np.float64)
-        std = np.broadcast_to(np.asarray(self.std, np.float64), matrix.shape[-2:])
         if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or matrix.shape[-1] < 3:
             raise ValueError(f"The `matrix` of Noisy must be square, over (1, x, y). Got the shape {matrix.shape}.")
-        if not np.isfinite(matrix[..., std < np.inf]).all() or not (std >= 0).all() or (std != std.T).any():
+        std = np.broadcast_to(np.asarray(self.std, np.float64), matrix.shape)
+        fair = (std >= 0).all() and (std == std.swapaxes(-1, -2)).all()
+        if not (fair and np.isfinite(matrix[std < np.inf]).all()):
             raise ValueError("The `matrix` of Noisy must be finite, and `std` symmetric and >= 0.")
         object.__setattr__(self, "matrix", (matrix + matrix.swapaxes(-1, -2)) / 2)
         object.__setattr__(self, "std", std)
@@ -102,50 +104,14 @@ class Prior:
                 raise ValueError(f"The `{name}` of the prior must be a finite number > 0. Got {value!r}.")
 
 
-class Rows(NamedTuple):
-    """Deviations and correlations of x: coordinates (b, z), a = sinh(b), 1 + ‖a‖², σ, and the triangle they make."""
-
-    b: Floats
-    z: Floats
-    a: Floats
-    q: Floats
-    sigma: Floats
-    L: Floats
-
-    @classmethod
-    def of(cls, block: Floats) -> Rows:
-        """Read a block of coordinates, b left of the diagonal and z on it."""
-        z, b = np.diagonal(block, axis1=-2, axis2=-1).copy(), np.tril(block, -1)
-        a = np.sinh(b)
-        q, sigma = 1 + (a**2).sum(axis=-1), SMALL * np.logaddexp(0.0, z / SMALL)
-        return cls(b, z, a, q, sigma, (a + np.eye(len(block.T))) * (sigma / np.sqrt(q))[..., None])
-
-    @property
-    def log(self) -> Floats:
-        """The log density of any correlations alike, and of the change to b and z."""
-        d = self.L.shape[-1]
-        change = np.log(expit(self.z / SMALL)).sum(axis=-1) + np.log(np.cosh(self.b)).sum(axis=(-2, -1))
-        return np.asarray(change - (d + 1) / 2 * np.log(self.q).sum(axis=-1))
-
-    def slope(self, along: Floats) -> Floats:
-        """From the slope along L, of everything else, to that along b and z, of everything."""
-        d, steep = self.L.shape[-1], expit(self.z / SMALL)
-        moved = (along * self.L).sum(axis=-1)
-        diagonal = np.diagonal(self.L, axis1=-2, axis2=-1)[..., None]
-        slope = diagonal * along - (moved + d + 1)[..., None] * self.a / self.q[..., None]
-        slope = np.tril(slope * np.cosh(self.b) + np.tanh(self.b), -1)
-        slope[..., np.arange(d), np.arange(d)] = moved / self.sigma * steep + (1 - steep) / SMALL
-        return slope
-
-
 class Point(NamedTuple):
-    """A point read: n - p - 1, n, t, log(λ n ρ²), the rows of x, g, the map from g to c, F, the moments n F F', λ and λ0."""
+    """A point read: n - p - 1, n, t, log(λnρ²), the rows of x, g, the map from g to c, F, moments nFF', λ and λ0."""
 
     more: Floats
     n: Floats
     t: Floats
     log_chi: Floats
-    rows: Rows
+    rows: Design
     g: Floats
     U: Floats
     F: Floats
@@ -174,7 +140,7 @@ class Moments:
         self.p = self.wide - 1
         self.tril = np.tril_indices(self.wide)
         free = np.ones((len(parts), 1 + len(self.tril[0])), dtype=bool)
-        free[:, 0] = [part.std[0, 0] > 0 for part in parts]
+        free[:, 0] = [(part.std[..., 0, 0] > 0).any() for part in parts]
         free[:, 1] &= not intercept  # F[0, 0] = 1: the count is n itself
         self.free = free
         self.x = np.arange(self.first, self.p)
@@ -186,14 +152,14 @@ class Moments:
         """What was seen, and the weight of each entry, half of it above and half below the diagonal."""
         self.count = np.stack([part.matrix[:, 0, 0] for part in parts], axis=1)
         least = EXACT * np.sqrt(np.maximum(self.count, 1.0))[..., None, None]
-        std = np.maximum(np.stack([part.std for part in parts]), least)
+        std = np.maximum(np.stack([part.std for part in parts], axis=1), least)
         weight = np.where(np.eye(std.shape[-1]) > 0, 1.0, 0.5) / std**2
         self.seen = np.stack([np.where(part.std < np.inf, part.matrix, 0.0) for part in parts], axis=1)
         # without an intercept the count stands alone; with one it is an entry like the others
         self.heed = weight[:, None, :, 0, 0] * first
         self.seen, self.weight = self.seen[:, None, :, first:, first:], weight[:, None, :, first:, first:]
         # the norm mechanism's: k entries of variance (k + 1)·scale²
-        self.norm = np.array([math.prod(range(self.seen.shape[-1], self.seen.shape[-1] + 2)) / 2 + 1 for _ in parts])
+        self.norm = len(np.tril_indices(self.seen.shape[-1])[0]) + 1.0
         self.radial = np.array([part.radial for part in parts])
 
     def start(self) -> Floats:
@@ -220,7 +186,7 @@ class Moments:
         more, t, lam, lam0 = np.exp(full[..., 0]), full[..., -1], np.exp(points[..., -2]), np.exp(points[..., -1])
         n = more + (self.p + 1)
         log_chi = np.log(n - self.p) + t * np.sqrt(2 / (n - self.p))
-        rows = Rows.of(F[..., first:-1, first:-1])
+        rows = Design.of(F[..., first:-1, first:-1])
         g, F[..., first:-1, first:-1] = F[..., -1, :-1].copy(), rows.L
         if first:
             F[..., 0, 0] = 1.0
@@ -234,14 +200,17 @@ class Moments:
         """X'X and X'y of all parts together, the covariance of β given them, and its mean."""
         total = S.sum(axis=2) + self.known
         A, b = total[..., :-1, :-1], total[..., :-1, -1]
+        Q: Floats = np.asarray(np.linalg.inv(self._precision(A, lam, lam0)), np.float64)
+        return A, b, Q, lam[..., None] * (Q @ b[..., None])[..., 0]
+
+    def _precision(self, A: Floats, lam: Floats, lam0: Floats) -> Floats:
         P = lam[..., None, None] * A + lam0[..., None, None] * np.eye(self.p)
         P += 1e-14 * np.trace(P, axis1=-2, axis2=-1)[..., None, None] * np.eye(self.p)  # far out, rounding eats λ0
-        Q = np.linalg.inv(P)
-        return A, b, Q, lam[..., None] * (Q @ b[..., None])[..., 0]
+        return np.asarray(P)
 
     def __call__(self, points: Floats) -> tuple[Floats, Floats]:
         """The log density up to a constant, and its gradient."""
-        lost = ~(np.abs(points) < FAR).all(axis=-1)
+        lost = np.asarray(~(np.abs(points) < FAR).all(axis=-1))
         at = self._read(np.where(lost[..., None], 0.0, points))
         n, lam = at.n, at.lam[..., None]
         A, b, Q, m = self._solve(at.S, at.lam, at.lam0)
@@ -270,7 +239,7 @@ class Moments:
         G = self.weight * error
         square = (G * error).sum(axis=(-2, -1))
         length = np.sqrt(self.norm * square)
-        far = np.where(self.radial, self.norm / np.maximum(length, 1e-300), 1.0)
+        far = np.asarray(np.where(self.radial, self.norm / np.maximum(length, 1e-300), 1.0))
         return np.where(self.radial, -length, -square / 2), far[..., None, None] * G
 
     def _design(self, at: Point, slope_F: Floats) -> Floats:
@@ -320,5 +289,6 @@ class Moments:
     def coefficients(self, points: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Draws of β given everything else, and λ."""
         at = self._read(points)
-        _, _, Q, m = self._solve(at.S, at.lam, at.lam0)
-        return m + (np.linalg.cholesky(Q) @ rng.normal(size=m.shape)[..., None])[..., 0], at.lam
+        A, _, _, m = self._solve(at.S, at.lam, at.lam0)
+        root = np.linalg.cholesky(self._precision(A, at.lam, at.lam0))
+        return m + np.linalg.solve(root.swapaxes(-1, -2), rng.normal(size=m.shape)[..., None])[..., 0], at.lam

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,11 @@ class Part:
     cross_std : of the noise in each entry of `cross`.
     variance : of the residuals (mean of r²), noise removed as far as may be.
     count, count_std : the number of rows.
+    mean : of the scaled features.
     low, high : where scaled features were clipped.
+
+    A part of rows too few for slopes has no coordinates: its `line` is the mean of the target alone, and `cross_std`
+    the noise in that.
     """
 
     frame: Floats
@@ -40,8 +44,17 @@ class Part:
     variance: float
     count: float
     count_std: float
+    mean: Floats
     low: Floats
     high: Floats
+
+    @classmethod
+    def of_mean(cls, mean: float, std: float, count: float, count_std: float, d: int, intercept: bool) -> Part:
+        """The mean of the target, and nothing of slopes. Its variance was not measured: it is at most 1."""
+        line, ends = np.zeros(d + intercept), np.ones(d)
+        line[:intercept] = mean
+        nothing = np.zeros((d + intercept, 0))
+        return cls(nothing, line, np.zeros((0, 0)), 0.0, np.zeros(0), std, 1.0, count, count_std, 0 * ends, -ends, ends)
 
     @property
     def informs(self) -> bool:
@@ -73,14 +86,5 @@ class Part:
             for name, value in document.items()
         }
         for name in ("frame", "gram"):  # an empty matrix loses its shape as a list
-            fields[name] = fields[name].reshape(len(fields[name]), -1)
+            fields[name] = fields[name].reshape(len(fields[name]), len(fields["cross"]))
         return cls(**fields)
-
-    def turned(self, rotation: Floats) -> Part:
-        """The same in coordinates rotated by an orthogonal matrix: noise of a symmetric matrix is as before."""
-        return replace(
-            self,
-            frame=self.frame @ rotation,
-            gram=rotation.T @ self.gram @ rotation,
-            cross=rotation.T @ self.cross,
-        )

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, Self
+import numbers
+import sys
+import warnings
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import linear_model
+from sklearn.exceptions import ConvergenceWarning
 
 from discreet.bounds import Bounds
 from discreet.budget import Neighbours
 from discreet.curator import Curator
 from discreet.ledger import Ledger
 from discreet.models.linear.ebssp import ebssp
-from discreet.models.linear.model import LinearModel
+from discreet.models.linear.model import LinearModel, residual
 from discreet.models.linear.problem import Fit
-from discreet.models.linear.shrink import Moments, pooled
+from discreet.models.linear.shrink import Moments, pooled, shrunk
 from discreet.models.linear.statistics import Statistics
 
 Floats = NDArray[np.float64]
@@ -27,19 +30,25 @@ class Penalised(LinearModel):
     """A linear model with a penalty on its coefficients."""
 
     alpha: float
+    clip: float | Literal["auto"] | None
 
     def _fit(self, curator: Curator) -> None:
         problem = self._problem(curator)
         part, notes = ebssp(problem)
         self._notes += notes
-        self.statistics_ = Statistics(self.bounds_, problem.intercept, (part,), (), curator.columns)
+        self.statistics_ = Statistics(self.bounds_, problem.intercept, (part,), (), curator.columns, self._target)
         self._accept(self.bounds_, self._solve(self.statistics_))
         self.bounds_ = self.statistics_.clipped
 
     def _budget(self) -> Any:
-        if isinstance(self.alpha, bool) or not (isinstance(self.alpha, (int, float)) and 0 <= self.alpha < math.inf):
-            raise ValueError(f"The `alpha` of {type(self).__name__} must be a number >= 0. Got {self.alpha!r}.")
+        _number(self, "alpha", self.alpha, 0.0, sys.float_info.max)
+        if self.clip not in ("auto", None):
+            _number(self, "clip", self.clip, sys.float_info.min, sys.float_info.max)
         return super()._budget()
+
+    @property
+    def _clip(self) -> float | None:
+        return super()._clip if self.clip == "auto" else None if self.clip is None else float(self.clip)
 
     def repenalised(self, **parameters: Any) -> Self:
         """The model with other penalties, from the statistics that have left already: it costs nothing.
@@ -63,18 +72,25 @@ class Penalised(LinearModel):
         return type(self).from_statistics(self.statistics_, **(kept | parameters))
 
     def _solve(self, statistics: Statistics) -> Fit:
-        moments = pooled(statistics.parts)
-        if not moments.informs:
-            return Fit(moments.line, moments.covariance(np.zeros((0, 0))), moments.deviation)
-        units = np.ones(len(moments.line))  # of a coefficient in data units, per scaled one
-        free = int(statistics.intercept)
-        units[free:] = statistics.bounds.target_scale[1] / statistics.bounds.half
-        theta, inverse = self._penalised(moments, units, free, statistics.bounds.target_scale[1])
-        return Fit(theta, moments.covariance(inverse), moments.deviation)
+        free = shrunk(statistics.parts)
+        theta = free.theta
+        if any(part.informs for part in statistics.parts):
+            theta = self._penalised(pooled(statistics.parts, free.theta), statistics)
+        return Fit(theta, free.covariance, residual(statistics), centre=free.theta)
 
-    def _penalised(self, moments: Moments, units: Floats, free: int, half: float) -> tuple[Floats, Floats]:
-        """The coefficients, scaled, and the matrix that maps products to them."""
+    def _penalised(self, moments: Moments, statistics: Statistics) -> Floats:
+        """The coefficients, scaled."""
         raise NotImplementedError
+
+
+def _number(model: Penalised, name: str, value: Any, low: float, high: float) -> None:
+    if isinstance(value, bool) or not (isinstance(value, numbers.Real) and low <= float(value) <= high):
+        raise ValueError(f"The `{name}` of {type(model).__name__} must be a number >= {low:.3g}. Got {value!r}.")
+
+
+def units(statistics: Statistics) -> Floats:
+    """What one unit of each scaled coefficient is in units of the data, the target's half width apart: 1/half."""
+    return np.append(np.ones(int(statistics.intercept)), 1 / statistics.bounds.half)
 
 
 class Ridge(Penalised):
@@ -85,7 +101,7 @@ class Ridge(Penalised):
     epsilon, delta : the promise; delta = 0 for the pure one.
     alpha : the weight of the penalty, as in scikit-learn: it is on the coefficients in the units of the data, and the
         intercept is free. `repenalised` tries others at no cost.
-    fit_intercept, neighbours, unit, n, bounds, ledger, random_state : as in `LinearRegression`.
+    fit_intercept, clip, neighbours, unit, n, bounds, ledger, random_state : as in `LinearRegression`.
 
     Attributes and guarantee are those of `LinearRegression(method="auto")`, whose moments are solved.
 
@@ -111,6 +127,7 @@ class Ridge(Penalised):
         n: int | None = None,
         bounds: Bounds | None = None,
         fit_intercept: bool = True,
+        clip: float | Literal["auto"] | None = "auto",
         ledger: Ledger | None = None,
         random_state: Any = None,
     ) -> None:
@@ -122,13 +139,15 @@ class Ridge(Penalised):
         self.n = n
         self.bounds = bounds
         self.fit_intercept = fit_intercept
+        self.clip = clip
         self.ledger = ledger
         self.random_state = random_state
 
-    def _penalised(self, moments: Moments, units: Floats, free: int, half: float) -> tuple[Floats, Floats]:
-        penalty = np.append(np.zeros(free), self.alpha * (units[free:] / half) ** 2)
-        inverse = np.asarray(np.linalg.inv(moments.gram + np.diag(penalty) + SMALL * np.eye(len(penalty))), np.float64)
-        return inverse @ moments.products, inverse
+    def _penalised(self, moments: Moments, statistics: Statistics) -> Floats:
+        penalty = self.alpha * units(statistics) ** 2
+        penalty[: int(statistics.intercept)] = 0.0
+        matrix = moments.gram + np.diag(penalty + SMALL * (1 + moments.count))
+        return np.asarray(np.linalg.solve(matrix, moments.products))
 
 
 class ElasticNet(Penalised):
@@ -141,9 +160,9 @@ class ElasticNet(Penalised):
     ----------
     epsilon, delta : the promise; delta = 0 for the pure one.
     alpha, l1_ratio : the penalty. `repenalised` tries others at no cost.
-    fit_intercept, neighbours, unit, n, bounds, ledger, random_state : as in `LinearRegression`.
+    fit_intercept, clip, neighbours, unit, n, bounds, ledger, random_state : as in `LinearRegression`.
 
-    Standard errors are those of the unpenalised moments with the same ridge: they do not know of the selection.
+    Standard errors and intervals are those of the solution without a penalty, from the same moments.
 
     Examples
     --------
@@ -170,6 +189,7 @@ class ElasticNet(Penalised):
         n: int | None = None,
         bounds: Bounds | None = None,
         fit_intercept: bool = True,
+        clip: float | Literal["auto"] | None = "auto",
         ledger: Ledger | None = None,
         random_state: Any = None,
     ) -> None:
@@ -182,6 +202,7 @@ class ElasticNet(Penalised):
         self.n = n
         self.bounds = bounds
         self.fit_intercept = fit_intercept
+        self.clip = clip
         self.ledger = ledger
         self.random_state = random_state
 
@@ -194,15 +215,13 @@ class ElasticNet(Penalised):
     def _l1(self) -> float:
         return self.l1_ratio
 
-    def _penalised(self, moments: Moments, units: Floats, free: int, half: float) -> tuple[Floats, Floats]:
-        # sums in data units: of coefficients c = units·θ, and of the target, half times the scaled one
-        gram, products = moments.gram / np.outer(units, units) * half**2, moments.products / units * half**2
+    def _penalised(self, moments: Moments, statistics: Statistics) -> Floats:
+        # in units of the data but for the target, scaled: coefficients c = units·θ, and alpha/half on their sizes
+        one, free = units(statistics), int(statistics.intercept)
+        gram, products = moments.gram / np.outer(one, one) / moments.count, moments.products / one / moments.count
         rest, pull, back = profiled(gram, products, free)
-        slopes = net(rest / moments.count, pull / moments.count, self.alpha, self._l1)
-        coefficients = np.append(back(slopes), slopes)
-        ridge = np.append(np.zeros(free), np.full(len(slopes), self.alpha * (1 - self._l1) * moments.count))
-        matrix = moments.gram + np.diag(ridge * (units / half) ** 2) + SMALL * np.eye(len(units))
-        return coefficients / units, np.asarray(np.linalg.inv(matrix), np.float64)
+        slopes = net(rest, pull, self.alpha / statistics.bounds.target_scale[1], self.alpha, self._l1)
+        return np.asarray(np.append(back(slopes), slopes) / one)
 
 
 class Lasso(ElasticNet):
@@ -214,7 +233,7 @@ class Lasso(ElasticNet):
     ----------
     epsilon, delta : the promise; delta = 0 for the pure one.
     alpha : the weight of the penalty. `repenalised` tries others at no cost.
-    fit_intercept, neighbours, unit, n, bounds, ledger, random_state : as in `LinearRegression`.
+    fit_intercept, clip, neighbours, unit, n, bounds, ledger, random_state : as in `LinearRegression`.
     """
 
     def __init__(
@@ -228,6 +247,7 @@ class Lasso(ElasticNet):
         n: int | None = None,
         bounds: Bounds | None = None,
         fit_intercept: bool = True,
+        clip: float | Literal["auto"] | None = "auto",
         ledger: Ledger | None = None,
         random_state: Any = None,
     ) -> None:
@@ -240,6 +260,7 @@ class Lasso(ElasticNet):
             n=n,
             bounds=bounds,
             fit_intercept=fit_intercept,
+            clip=clip,
             ledger=ledger,
             random_state=random_state,
         )
@@ -260,19 +281,14 @@ def profiled(gram: Floats, products: Floats, free: int) -> tuple[Floats, Floats,
     return rest, pull, lambda slopes: np.array([(products[0] - side @ slopes) / corner])
 
 
-def net(gram: Floats, products: Floats, alpha: float, l1_ratio: float) -> Floats:
-    """The minimiser of ½c'Gc - p'c + penalty: scikit-learn's, on a square root of G for rows.
-
-    Rows R with R'R = d·G and targets t with R't = d·p have just this objective, for d rows.
-    """
-    d = len(products)
-    if alpha == 0:
-        return np.asarray(np.linalg.lstsq(gram, products, rcond=None)[0])
-    values, vectors = np.linalg.eigh(gram)
-    root = np.sqrt(np.maximum(values, SMALL * max(float(values[-1]), SMALL)))
-    rows = (vectors * root).T * math.sqrt(d)
-    targets = (vectors.T @ products) / root * math.sqrt(d)
-    solver = linear_model.ElasticNet(alpha=alpha, l1_ratio=l1_ratio, fit_intercept=False, max_iter=100_000, tol=1e-8)
-    if l1_ratio == 0:  # a ridge: in closed form
-        return np.asarray(np.linalg.solve(gram + alpha * np.eye(d), products))
-    return np.asarray(solver.fit(rows, targets).coef_)
+def net(gram: Floats, products: Floats, for_sizes: float, for_squares: float, l1_ratio: float) -> Floats:
+    """The minimiser of ½c'Gc - p'c + for_sizes·l1_ratio·‖c‖₁ + ½·for_squares·(1 - l1_ratio)·‖c‖²: by least angles."""
+    matrix = gram + np.diag(np.full(len(gram), for_squares * (1 - l1_ratio)) + SMALL * np.diag(gram))
+    if for_sizes * l1_ratio == 0:
+        return np.asarray(np.linalg.lstsq(matrix, products, rcond=None)[0])
+    with warnings.catch_warnings():  # of columns that are the same up to rounding: one of them stands for all
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        path = linear_model.lars_path_gram(
+            products, matrix, n_samples=1, alpha_min=for_sizes * l1_ratio, method="lasso", return_path=False
+        )
+    return np.asarray(path[2])

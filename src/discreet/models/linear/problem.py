@@ -55,7 +55,9 @@ class Fit:
     Attributes
     ----------
     theta : the coefficients, the intercept first if there is one.
-    covariance : how far theta may be from the coefficients of the population: sampling and privacy noise together.
+    covariance : how far `centre` may be from the coefficients of the population: sampling and privacy noise together;
+        None where a method does not know.
+    centre : what intervals are around: theta, unless a penalty has moved that.
     residual : the standard deviation of the target about the regression, scaled.
     part : the moments it was solved from, where they can be solved again.
     notes : for the receipt.
@@ -65,6 +67,7 @@ class Fit:
     covariance: Floats | None = None
     residual: float | None = None
     part: Part | None = None
+    centre: Floats | None = None
     notes: tuple[str, ...] = ()
 
 

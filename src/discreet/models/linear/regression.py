@@ -16,7 +16,7 @@ from discreet.ledger import Ledger
 from discreet.models.linear import ssp
 from discreet.models.linear.ebssp import ebssp
 from discreet.models.linear.functional import functional
-from discreet.models.linear.model import LinearModel, without_delta
+from discreet.models.linear.model import LinearModel, residual, without_delta
 from discreet.models.linear.narrow import NOTE, narrowed
 from discreet.models.linear.output import output
 from discreet.models.linear.posterior import posterior
@@ -52,7 +52,7 @@ class LinearRegression(LinearModel):
 
     fit_intercept : whether the line may miss the origin.
     noise : of "adassp": "exact", or "wang" and "classical" for comparison; then the receipt states what such noise is
-        really worth, which is less than epsilon.
+        really worth, which is less than epsilon (where it would be more, it is refused).
     rows : of "ssp" and "adassp", how rows are brought into the unit ball: "max-norm" by the public bounds, "row-norm"
         by their own length (then predictions are made from directions), "row-norm-y" with the target divided too.
     clip : at how many standard deviations from their means to clip, estimated privately; None for the bounds alone.
@@ -163,8 +163,10 @@ class LinearRegression(LinearModel):
         self._accept(self.bounds_, fit)
         if fit.part is not None:
             columns = curator.columns
-            self.statistics_ = Statistics(self.bounds_, problem.intercept, (fit.part,), (), columns)
+            self.statistics_ = Statistics(self.bounds_, problem.intercept, (fit.part,), (), columns, self._target)
             self.bounds_ = self.statistics_.clipped
+        elif not self.fit_intercept:
+            self.bounds_ = Bounds(self.bounds_.lower, self.bounds_.upper, self._target)
 
     @property
     def _clip(self) -> float | None:
@@ -212,7 +214,8 @@ def auto(problem: Problem) -> Fit:
     """The best there is: EB-SSP."""
     part, notes = ebssp(problem)
     solved = shrunk([part])
-    return Fit(solved.theta, solved.covariance, math.sqrt(part.variance), part, notes)
+    left = math.sqrt(part.variance) if part.informs else None
+    return Fit(solved.theta, solved.covariance, left, part, notes=notes)
 
 
 METHODS: dict[str, Callable[[Problem], Fit]] = {
@@ -228,9 +231,7 @@ METHODS: dict[str, Callable[[Problem], Fit]] = {
 def solve(statistics: Statistics) -> Fit:
     """The same from statistics, of one data set or several."""
     solved = shrunk(statistics.parts)
-    rows = sum(part.count for part in statistics.parts)
-    variance = sum(part.count * part.variance for part in statistics.parts) / max(rows, 1.0)
-    return Fit(solved.theta, solved.covariance, math.sqrt(max(variance, 0.0)))
+    return Fit(solved.theta, solved.covariance, residual(statistics))
 
 
 def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:

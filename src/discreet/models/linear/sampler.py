@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.bounds import Bounds
 from discreet.models.linear.hamiltonian import draw, effective_size, split_rhat
 from discreet.models.linear.moments import Moments, Noisy, Prior
 
-__all__ = ["Noisy", "Posterior", "Prior", "sample_posterior"]
+__all__ = ["Deferred", "Noisy", "Posterior", "Prior", "sample_posterior"]
 
 Floats = NDArray[np.float64]
 
@@ -77,13 +79,53 @@ def sample_posterior(
         raise ValueError(f"The `draws` must be at least 4 a chain. Got {draws!r} in {chains!r} chains.")
     rng, size = np.random.default_rng(seed), -(-draws // chains)
     lead, wide = parts[0].matrix.shape[:-2], parts[0].matrix.shape[-1]
-    flat = [Noisy(part.matrix.reshape(-1, wide, wide), part.std, part.radial) for part in parts]
+    shape = (-1, wide, wide)
+    flat = [Noisy(part.matrix.reshape(shape), part.std.reshape(shape), part.radial) for part in parts]
     known = sum((part.matrix for part in flat if part.public), np.zeros((math.prod(lead), wide, wide)))
     noisy = [part for part in flat if not part.public]
     walk = _walk if noisy else _gibbs
     beta, precision = walk(noisy, known, intercept, prior, size, chains, rng)
     beta, precision = (np.reshape(trace, lead + trace.shape[1:]) for trace in (beta, precision))
     return Posterior(beta, precision, split_rhat(beta), effective_size(beta))
+
+
+@dataclass(frozen=True, eq=False)
+class Deferred:
+    """A posterior that is drawn when it is first asked for, the same each time: from a release and a seed alone."""
+
+    statistics: Noisy
+    intercept: bool
+    prior: Prior
+    draws: int
+    chains: int
+    seed: int
+    bounds: Bounds
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """The draws, in scaled units."""
+        return sample_posterior(
+            [self.statistics],
+            intercept=self.intercept,
+            prior=self.prior,
+            draws=self.draws,
+            chains=self.chains,
+            seed=self.seed,
+        )
+
+    @cached_property
+    def coefficients(self) -> Floats:
+        """Draws of (intercept, coefficients), in the units of the data."""
+        theta = self.posterior.coefficients.reshape(-1, self.intercept + len(self.bounds.lower))
+        middle, half = self.bounds.target_scale
+        slopes = half * theta[:, self.intercept :] / self.bounds.half
+        level = middle + half * theta[:, 0] - slopes @ self.bounds.centre if self.intercept else np.zeros(len(theta))
+        return np.column_stack([level, slopes])
+
+    @cached_property
+    def residual(self) -> Floats:
+        """Draws of the residuals' standard deviation, in the units of the data; half the target's range at most."""
+        return np.asarray(self.bounds.target_scale[1] * np.minimum(self.posterior.precision.ravel() ** -0.5, 1.0))
 
 
 def _walk(

@@ -38,7 +38,7 @@ def ssp(problem: Problem, rows: Rows = "max-norm") -> Fit:
 
     # SOLVE
     noise = float(xx.std[0, 0])
-    return solved(xx.value, xy.value, noise, float(xy.std), 1e-6 * noise, length(rows, d))
+    return solved(xx.value, xy.value, 1e-6 * noise, length(rows, d))
 
 
 def adassp(problem: Problem, rows: Rows = "max-norm") -> Fit:
@@ -64,18 +64,13 @@ def adassp(problem: Problem, rows: Rows = "max-norm") -> Fit:
     noise = float(moments.std[0, 0])
     floor = max(0.0, float(smallest.value) - 2 * smallest.std)
     ridge = max(0.0, noise * math.sqrt(d * math.log(2 * d**2 / 0.05)) - floor)
-    return solved(moments.value + ridge * np.eye(d), products.value, noise, float(products.std), noise, length(rows, d))
+    return solved(moments.value + ridge * np.eye(d), products.value, noise, length(rows, d))
 
 
-def solved(xx: Floats, xy: Floats, xx_std: float, xy_std: float, floor: float, scale: float) -> Fit:
-    """Solve with eigenvalues floored: finite whatever the draw. To first order the noise of both moves the solution."""
-    d = len(xy)
+def solved(xx: Floats, xy: Floats, floor: float, scale: float) -> Fit:
+    """Solve with eigenvalues floored: finite whatever the draw. Nothing measured tells the size of the residuals."""
     values, vectors = np.linalg.eigh(xx)
-    inverse = (vectors / np.maximum(values, floor)) @ vectors.T
-    theta = inverse @ xy
-    noise = xy_std**2 * np.eye(d) + xx_std**2 / 2 * (theta @ theta * np.eye(d) + np.outer(theta, theta))
-    covariance = inverse @ noise @ inverse.T
-    return Fit(theta / scale, covariance / scale**2)
+    return Fit(vectors @ ((vectors.T @ xy) / np.maximum(values, floor)) / scale)
 
 
 def length(rows: Rows, d: int) -> float:
@@ -116,11 +111,17 @@ def true_budget(budget: Budget, noise: Noise) -> Budget:
     """What the noise of the literature really promises, as AdaSSP's three releases together.
 
     Wang (2018) adds σ = √log(6/δ)/(ε/3) to each, the classical Gaussian mechanism √(2 log(3.75/δ))/(ε/3). Both add more
-    than ε and δ ask for: three Gaussians are one, and that one is better than the sum of its parts.
+    than ε and δ ask for, unless ε is large: three Gaussians are one, and that one is better than the sum of its parts.
+    Where they add too little, they are refused.
     """
     if noise == "exact":
         return budget
     wanted = math.log(6 / budget.delta) if noise == "wang" else 2 * math.log(3.75 / budget.delta)
     sigma = math.sqrt(wanted) / (budget.epsilon / 3)
     epsilon = accounting.epsilon(Composed((Gaussian(sigma),) * 3), budget.delta)
+    if epsilon > budget.epsilon:
+        raise ValueError(
+            f"The {noise!r} noise does not promise ε = {budget.epsilon:g}: it is worth ε = {epsilon:.4g}, being "
+            "proved for small ε only. Hint: noise='exact'."
+        )
     return Budget(epsilon, budget.delta, budget.neighbours, budget.unit)

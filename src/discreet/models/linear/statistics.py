@@ -37,6 +37,7 @@ class Statistics:
     parts : one per data set.
     releases : the receipts of the private ones.
     columns : names of the features.
+    target : the range of predictions.
 
     Examples
     --------
@@ -57,6 +58,7 @@ class Statistics:
     parts: tuple[Part, ...]
     releases: tuple[Release, ...] = ()
     columns: tuple[str, ...] | None = None
+    target: tuple[float, float] | None = None
 
     @classmethod
     def release(cls, X: Any, y: Any = None, epsilon: float = 1.0, delta: float = 1e-6, **options: Any) -> Statistics:
@@ -75,12 +77,12 @@ class Statistics:
 
         rows = as_rows(X, y)
         bounds = bounds.matched(rows.width, rows.columns)
-        bounds = bounds if fit_intercept else through_origin(bounds)
+        target, bounds = bounds.target, bounds if fit_intercept else through_origin(bounds)
         batch_X, batch_y = np.asarray(rows.whole(), np.float64), np.asarray(rows.targets(), np.float64)
         u, t = bounds.scale(batch_X), bounds.scale_target(batch_y)
         good = np.isfinite(u).all(axis=1) & np.isfinite(t)
         part = _exact(u[good], t[good], fit_intercept)
-        return cls(bounds, fit_intercept, (part,), (), rows.columns)
+        return cls(bounds, fit_intercept, (part,), (), rows.columns, target)
 
     def __add__(self, other: object) -> Statistics:
         if not isinstance(other, Statistics):
@@ -90,10 +92,17 @@ class Statistics:
                 "Statistics are added for the same model: the same bounds, both with or both without an intercept. "
                 "Hint: agree on public bounds first."
             )
+        if None not in (self.columns, other.columns) and self.columns != other.columns:
+            raise ValueError(
+                f"Statistics are added for the same columns in the same order. Got {self.columns} and {other.columns}."
+            )
+        if {id(part) for part in self.parts} & {id(part) for part in other.parts}:
+            raise ValueError(
+                "The same statistics are not added twice: their noise is one draw, and would count as two."
+            )
         columns = self.columns if self.columns is not None else other.columns
-        return Statistics(
-            self.bounds, self.intercept, self.parts + other.parts, self.releases + other.releases, columns
-        )
+        parts, releases = self.parts + other.parts, self.releases + other.releases
+        return Statistics(self.bounds, self.intercept, parts, releases, columns, self.target)
 
     @property
     def clipped(self) -> Bounds:
@@ -101,18 +110,22 @@ class Statistics:
         low = np.min([part.low for part in self.parts], axis=0)
         high = np.max([part.high for part in self.parts], axis=0)
         middle, half = self.bounds.centre, self.bounds.half
-        return Bounds(middle + low * half, middle + high * half, self.bounds.target, self.bounds.classes)
+        lower = middle + low * half
+        upper = np.maximum(middle + high * half, np.nextafter(lower, np.inf))
+        return Bounds(lower, upper, self.target or self.bounds.target, self.bounds.classes)
 
     def release_all(self, name: str) -> Release | None:
         """The receipts as one: None for public data alone."""
         if len(self.releases) < 2:
             return self.releases[0] if self.releases else None
         budgets = [release.budget for release in self.releases]
+        if {budget.neighbours for budget in budgets} == {"add-remove", "replace-one"}:
+            budgets = [budget.as_replace_one() for budget in budgets]
         both = Budget(
             sum(budget.epsilon for budget in budgets),
-            sum(budget.delta for budget in budgets),
-            "add-remove" if all(budget.neighbours == "add-remove" for budget in budgets) else "replace-one",
-            budgets[0].unit,
+            min(sum(budget.delta for budget in budgets), 0.5),
+            budgets[0].neighbours,
+            " or ".join(sorted({budget.unit for budget in budgets})),
         )
         note = "of several data sets: whoever is in one of them alone has the promise of that one"
         return Release(
@@ -135,6 +148,7 @@ class Statistics:
             "bounds": [self.bounds.lower.tolist(), self.bounds.upper.tolist(), self.bounds.target],
             "intercept": self.intercept,
             "columns": self.columns,
+            "target": self.target,
             "parts": [part.to_dict() for part in self.parts],
             "releases": [json.loads(release.to_json()) for release in self.releases],
         }
@@ -160,6 +174,7 @@ class Statistics:
             tuple(Part.from_dict(part) for part in document["parts"]),
             tuple(Release.from_json(json.dumps(release)) for release in document["releases"]),
             None if document["columns"] is None else tuple(document["columns"]),
+            None if document["target"] is None else tuple(document["target"]),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -192,14 +207,16 @@ def _exact(u: Floats, t: Floats, intercept: bool) -> Part:
     v = np.column_stack([np.ones((n, int(intercept))), u])
     z, r = v @ frame, t - v @ line
     variance = _leftover(z, r)
-    return Part(frame, line, z.T @ z, 0.0, z.T @ r, 0.0, variance, float(n), 0.0, -np.ones(d), np.ones(d))
+    return Part(frame, line, z.T @ z, 0.0, z.T @ r, 0.0, variance, float(n), 0.0, mean, -np.ones(d), np.ones(d))
 
 
 def _leftover(z: Floats, r: Floats) -> float:
-    """The variance of what a ridge regression leaves: with few rows, half of that of the target at least."""
+    """The variance of what a ridge regression leaves; with few rows nobody knows, and it is that of the target."""
     n, width = z.shape
-    if n == 0:
+    if n < 3:
         return 0.25
+    if n <= 2 * width:
+        return float(r @ r) / (n - 1) + 1e-9
     theta = np.linalg.solve(z.T @ z + np.eye(width), z.T @ r)
-    left = float(((r - z @ theta) ** 2).sum()) / max(n - width, 1)
-    return float(np.clip(left, 1e-9, r @ r / n + 1e-9)) if n > 2 * width else float(r @ r) / n / 2 + 1e-9
+    left = float(((r - z @ theta) ** 2).sum()) / (n - width)
+    return float(np.clip(left, 1e-9, r @ r / n + 1e-9))
