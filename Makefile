@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fast docs bench format proofs clean
+.PHONY: help demo test check fast docs bench studies format proofs clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -30,8 +30,8 @@ test: $(VENV)/.installed-test  ## all tests, doctests and the examples in the do
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 check: $(VENV)/.installed-test $(VENV)/.installed-check  ## style, types, import directions, doctests, fast tests
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples studies
+	$(BIN)/ruff format --check src tests benchmarks examples studies
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
@@ -44,9 +44,14 @@ bench: $(VENV)/.installed-test  ## speed and accuracy next to peers, as ratios
 	$(BIN)/python benchmarks/sums.py
 	$(BIN)/python benchmarks/linear.py
 
+studies: $(VENV)/.installed-test  ## figures of the sources, re-run with correct methods, in studies/out/
+	$(BIN)/python -m studies sy4
+	$(BIN)/python -m studies sy5
+	$(BIN)/python -m studies sy6
+
 format: $(VENV)/.installed-check  ## put the code in order
-	$(BIN)/ruff check --fix --quiet src tests benchmarks examples
-	$(BIN)/ruff format --quiet src tests benchmarks examples
+	$(BIN)/ruff check --fix --quiet src tests benchmarks examples studies
+	$(BIN)/ruff format --quiet src tests benchmarks examples studies
 
 proofs: $(VENV)/.installed-test  ## stamp the proofs again, after reading them against the code
 	$(BIN)/python -m discreet.mechanisms.proofs

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.query import Batch
+from discreet.query import Batch, Image
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class Scaled:
     def __call__(self, batch: Batch) -> Floats:
         """One vector per row."""
         z = self._affine(batch, self.scale, self.shift, 1.0)
-        np.copyto(z, np.nan, where=missing(batch)[:, None])
+        np.copyto(z.T, np.nan, where=missing(batch))
         return z
 
     def grid(self, batch: Batch, bits: int) -> Floats:
@@ -50,24 +50,47 @@ class Scaled:
         unit = 2.0**bits
         z = self._affine(batch, self.scale * unit, self.shift * unit, unit)
         np.rint(z, out=z)
-        np.copyto(z, 0.0, where=missing(batch)[:, None])
+        np.copyto(z.T, 0.0, where=missing(batch))
         return z
 
     def _affine(self, batch: Batch, scale: Floats, shift: Floats, one: float) -> Floats:
-        # elementwise throughout, so that a row's image depends on that row alone, bit for bit
-        z = np.empty((len(batch), self.intercept + batch.X.shape[1]))
-        z[:, : self.intercept] = one
-        x = z[:, self.intercept :]
-        np.clip(batch.X, self.bounds.lower, self.bounds.upper, out=x)
-        x *= scale
-        x += shift
-        return z
+        # elementwise throughout, so that a row's image depends on that row alone, bit for bit; one coordinate after the
+        # other in memory, as sums want them
+        z = np.empty((self.intercept + batch.X.shape[1], len(batch)))
+        z[: self.intercept] = one
+        x = z[self.intercept :]
+        np.multiply(batch.once((id(self.bounds), "clipped"), lambda: self._clipped(batch)).T, scale[:, None], out=x)
+        x += shift[:, None]
+        return z.T
+
+    def _clipped(self, batch: Batch) -> Floats:
+        x = np.maximum(batch.X, self.bounds.lower, dtype=np.float64)
+        np.minimum(x, self.bounds.upper, out=x)
+        return np.asarray(x)
 
 
 def missing(batch: Batch) -> NDArray[np.bool_]:
     """Which rows have a feature that is not finite."""
-    found: NDArray[np.bool_] = batch.once("missing", lambda: ~np.isfinite(batch.X).all(axis=1))
+    # zero times a number is zero, unless it is not finite; and zeros add up to zero in any order
+    found: NDArray[np.bool_] = batch.once("missing", lambda: np.isnan((batch.X * 0.0) @ np.ones(batch.X.shape[1])))
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The number θ·z for each row's vector z, added up in a fixed order."""
+
+    image: Image
+    theta: tuple[float, ...]
+
+    def __call__(self, batch: Batch) -> Floats:
+        """One number per row."""
+        z = batch.once(self.image, lambda: self.image(batch)).T
+        total, term = np.zeros(z.shape[1]), np.empty(z.shape[1])
+        for coefficient, coordinate in zip(self.theta, z, strict=True):
+            np.multiply(coordinate, coefficient, out=term)
+            total += term
+        return total
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from discreet.bounds import Bounds
 from discreet.budget import Share, radial
 from discreet.curator import Curator
 from discreet.events import Event, Gaussian, Pure
-from discreet.images import Mixed, Scaled, missing
+from discreet.images import Line, Mixed, Scaled, missing
 from discreet.models.linear.part import Part
 from discreet.models.linear.problem import ADAPTS, Problem, features, target
 from discreet.models.linear.shrink import shrunk, spectrum
@@ -173,7 +173,7 @@ def _moments(
     # PRIVATISE: the size of the residuals, and what they still say
     expected = max(_leftover(rough, line), 0.25 * rough.variance)
     edge = setting.reach * math.sqrt(expected / weight)
-    squares = _squares(t, Mixed(u, line[:, None]), edge)
+    squares = _squares(t, Line(z, _in_frame(frame, line)), edge)
     if setting.rho > CALM:
         left = _variance(curator.measure(squares, for_residuals), edge, n)
         clip = min(clip, setting.reach * math.sqrt(left * weight))
@@ -204,8 +204,12 @@ def _gram(z: Image, radius: float, name: str) -> BoundedSum:
 
 
 def _products(z: Image, t: Image, frame: Floats, line: Floats, radius: float, clip: float, name: str) -> BoundedSum:
-    theta = tuple(np.linalg.solve(frame, line).tolist())
+    theta = _in_frame(frame, line)
     return BoundedSum(z, t, norm=radius * clip, left_norm=radius, joint=True, about=theta, name=name)
+
+
+def _in_frame(frame: Floats, line: Floats) -> tuple[float, ...]:
+    return tuple(np.linalg.solve(frame, line).tolist())
 
 
 def _averaged(grams: list[Release]) -> tuple[Floats, float]:
@@ -255,7 +259,8 @@ def _standard(problem: Problem, bounds: Bounds, setting: Setting, share: Share, 
     start = np.zeros(d + intercept)
     start[:intercept] = y_mean
     columns = problem.curator.columns or tuple(f"x{i + 1}" for i in range(d))
-    notes = _crowded(np.append(squares, y_squared / SQUARES / math.sqrt(setting.for_target)), noise, columns)
+    crowded = np.where(_indicators(problem, bounds), 0.0, squares)
+    notes = _crowded(np.append(crowded, y_squared / SQUARES / math.sqrt(setting.for_target)), noise, columns)
     if problem.clip is not None and ((low > -1) | (high < 1)).any():
         notes += (CLIPPED.format(problem.clip),)
     return _Standard(rows, scaled, frame, start, deviation, mean, low, high, notes)
@@ -266,12 +271,15 @@ def _limits(problem: Problem, bounds: Bounds, mean: Floats, spread: Floats) -> t
 
     Such are indicators, as far as public facts tell, and a rare one is far from its mean in deviations.
     """
-    least = 0.0 if problem.intercept else -1.0  # without an intercept bounds are around zero
-    indicator = (bounds.lower == least) & (bounds.upper == 1)
-    whole = indicator if problem.clip is not None else np.ones(len(mean), dtype=bool)
+    whole = _indicators(problem, bounds) if problem.clip is not None else np.ones(len(mean), dtype=bool)
     reach = np.where(whole, np.inf, (problem.clip or 0.0) * spread)
     low = np.where(whole, -1.0, np.clip(mean - reach, -1.0, 1.0 - 2e-6))
     return low, np.where(whole, 1.0, np.clip(mean + reach, low + 1e-6, 1.0))
+
+
+def _indicators(problem: Problem, bounds: Bounds) -> NDArray[np.bool_]:
+    least = 0.0 if problem.intercept else -1.0  # without an intercept bounds are around zero
+    return np.asarray((bounds.lower == least) & (bounds.upper == 1))
 
 
 def _crowded(squares: Floats, noise: float, columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -281,7 +289,7 @@ def _crowded(squares: Floats, noise: float, columns: tuple[str, ...]) -> tuple[s
     """
     names = (*columns, "the target")
     shares = [(square - 2 * noise - OUTER**2) / (1 - OUTER**2) for square in squares]
-    found = [f"{name} ({min(share, 1.0):.0%})" for name, share in zip(names, shares, strict=True) if share > 0.1]
+    found = [f"{name} ({min(share, 1.0):.0%})" for name, share in zip(names, shares, strict=True) if share > 0.5]
     if not found:
         return ()
     return (
@@ -297,20 +305,20 @@ def _powers(bounds: Bounds, of_features: float, of_target: float) -> BoundedSum:
 
     def powers(rows: Batch) -> Floats:
         y, d = t(rows), len(bounds.lower)
-        sums = np.empty((len(rows), 2 * d + 2))
-        np.multiply(x(rows), of_features, out=sums[:, :d])
-        np.multiply(sums[:, :d], sums[:, :d], out=sums[:, d : 2 * d])
-        sums[:, d : 2 * d] /= of_features
-        sums[:, 2 * d], sums[:, 2 * d + 1] = weight * y, weight * SQUARES * y**2
-        return sums
+        sums = np.empty((2 * d + 2, len(rows)))
+        np.multiply(x(rows).T, of_features, out=sums[:d])
+        np.multiply(sums[:d], sums[:d], out=sums[d : 2 * d])
+        sums[d : 2 * d] *= 1 / of_features
+        sums[2 * d], sums[2 * d + 1] = weight * y, weight * SQUARES * y**2
+        return sums.T
 
     norm = math.sqrt(2 * len(bounds.lower) * of_features**2 + (1 + SQUARES**2) * of_target)
     return BoundedSum(powers, norm=norm, name="means and squares")
 
 
-def _squares(t: Image, line: Mixed, clip: float) -> BoundedSum:
+def _squares(t: Image, line: Line, clip: float) -> BoundedSum:
     def squares(rows: Batch) -> Floats:
-        return np.asarray((t(rows) - line(rows)[:, 0]) ** 2)
+        return np.asarray((t(rows) - line(rows)) ** 2)
 
     return BoundedSum(squares, norm=clip**2, name="squared residuals")
 
@@ -354,7 +362,7 @@ def _private_mean(problem: Problem, bounds: Bounds, shares: tuple[Share, ...], n
     for_moments, for_look, for_gram, for_products, for_residuals, for_correction = shares
     u, t = features(bounds, problem.intercept), target(bounds)
     one = Mixed(u, np.diag([float(problem.intercept)] + [0.0] * (problem.width - 1)))
-    flat, zero, whole = np.eye(problem.width), np.zeros(problem.width), Mixed(u, np.zeros((problem.width, 1)))
+    flat, zero, whole = np.eye(problem.width), np.zeros(problem.width), Line(one, (0.0,) * problem.width)
     powers, look, gram, products, _, correction = curator.measure_together(
         (_powers(bounds, 1e-6, 1.0), for_moments, None),
         (_gram(one, 1.0, "X'X, first look"), for_look, None),

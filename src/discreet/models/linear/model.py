@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.bounds import Bounds
@@ -129,7 +129,7 @@ class LinearModel(PrivateRegressor):
         knows none.
         """
         check_is_fitted(self, "release_")
-        reach = norm.ppf(0.5 + _confidence(confidence) / 2) * self._table()[1]
+        reach = ndtri(0.5 + _confidence(confidence) / 2) * self._table()[1]
         return np.column_stack([self._centre - reach, self._centre + reach])
 
     def _table(self) -> tuple[Floats, Floats]:
@@ -149,7 +149,7 @@ class LinearModel(PrivateRegressor):
         rows = np.clip(np.asarray(X, np.float64), self.bounds_.lower, self.bounds_.upper)
         full = np.column_stack([np.ones(len(rows)), rows])
         spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", full, self.covariance_, full), 0) + self.residual_std_**2)
-        reach = norm.ppf(0.5 + _confidence(confidence) / 2) * spread
+        reach = ndtri(0.5 + _confidence(confidence) / 2) * spread
         return np.asarray(np.clip(np.column_stack([middle - reach, middle + reach]), *self.bounds_.target))
 
     def summary(self, confidence: float = 0.95) -> str:
@@ -180,7 +180,7 @@ def summary_of(model: LinearModel, confidence: float) -> str:
     lines = [type(model).__name__ + _promise(model.release_), head, "-" * len(head)]
     for name, value, std, centre, (low, high) in zip(names, estimate, spread, model._centre, ends, strict=True):
         z = centre / std if std > 0 else math.nan
-        p = 2 * norm.sf(abs(z))
+        p = 2 * ndtr(-abs(z))
         lines.append(f"{name:{wide}} {value:12.5g} {std:12.4g} {z:8.2f} {p:7.3f} {low:12.5g} {high:12.5g}")
     lines.append("-" * len(head))
     if model.residual_std_ is not None:

@@ -216,7 +216,7 @@ def _leftover(z: Floats, r: Floats) -> float:
     if n < 3:
         return 0.25
     if n <= 2 * width:
-        return float(r @ r) / (n - 1) + 1e-9
+        return float(r @ r / (n - 1)) + 1e-9
     theta = np.linalg.solve(z.T @ z + np.eye(width), z.T @ r)
     left = float(((r - z @ theta) ** 2).sum()) / (n - width)
     return float(np.clip(left, 1e-9, r @ r / n + 1e-9))
