@@ -338,11 +338,15 @@ class Lattice:
 
 
 def _norms(z: Floats, order: int) -> Floats:
-    # one coordinate after the other: unlike a library's sum, the same bits whatever the layout and the neighbours
-    size, term = np.zeros(z.shape[1]), np.empty(z.shape[1])
-    for coordinate in z:
-        np.multiply(coordinate, coordinate, out=term) if order == 2 else np.abs(coordinate, out=term)
-        size += term
+    # half of the coordinates to the other half, again and again: unlike a library's sum, in an order that depends on
+    # the width alone, so that bits are the same whatever the layout and the neighbours
+    terms = z * z if order == 2 else np.abs(z)
+    left = len(terms)
+    while left > 1:
+        half = left // 2
+        terms[:half] += terms[left - half : left]
+        left -= half
+    size: Floats = terms[0] if len(terms) else np.zeros(z.shape[1])
     return np.sqrt(size, out=size) if order == 2 else size
 
 

@@ -59,6 +59,9 @@ class Memory:
 
     def sum(self, query: BoundedSum | Together) -> Exact:
         """The exact total over all rows, in units of the query's grid."""
+        np.empty(
+            31 << 17
+        )  # freed at once: C libraries then keep memory of this size for arrays to come, which is faster
         starts = range(0, max(1, len(self._table)), self._size)
 
         def work(some: range) -> Total:
