@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.query import Batch, Image
+from discreet.query import Batch, Image, halved
 
 Floats = NDArray[np.float64]
 
@@ -86,11 +86,7 @@ class Line:
     def __call__(self, batch: Batch) -> Floats:
         """One number per row."""
         z = batch.once(self.image, lambda: self.image(batch)).T
-        total, term = np.zeros(z.shape[1]), np.empty(z.shape[1])
-        for coefficient, coordinate in zip(self.theta, z, strict=True):
-            np.multiply(coordinate, coefficient, out=term)
-            total += term
-        return total
+        return halved(z * np.array(self.theta)[:, None])
 
 
 @dataclass(frozen=True, eq=False)

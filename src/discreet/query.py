@@ -338,16 +338,22 @@ class Lattice:
 
 
 def _norms(z: Floats, order: int) -> Floats:
-    # half of the coordinates to the other half, again and again: unlike a library's sum, in an order that depends on
-    # the width alone, so that bits are the same whatever the layout and the neighbours
-    terms = z * z if order == 2 else np.abs(z)
+    size = halved(z * z if order == 2 else np.abs(z))
+    return np.sqrt(size, out=size) if order == 2 else size
+
+
+def halved(terms: Floats) -> Floats:
+    """The sum over the first axis: half of it to the other half, again and again. `terms` is used up.
+
+    Unlike a library's sum it goes in an order that depends on the number of terms alone, so that the bits of a column's
+    sum are the same whatever the layout and the neighbours.
+    """
     left = len(terms)
     while left > 1:
         half = left // 2
         terms[:half] += terms[left - half : left]
         left -= half
-    size: Floats = terms[0] if len(terms) else np.zeros(z.shape[1])
-    return np.sqrt(size, out=size) if order == 2 else size
+    return terms[0] if len(terms) else np.zeros(terms.shape[1:])
 
 
 def _product(left: Floats, right: Floats, rows: int) -> Ints:

@@ -306,9 +306,9 @@ def _powers(bounds: Bounds, of_features: float, of_target: float) -> BoundedSum:
     def powers(rows: Batch) -> Floats:
         y, d = t(rows), len(bounds.lower)
         sums = np.empty((2 * d + 2, len(rows)))
-        np.multiply(x(rows).T, of_features, out=sums[:d])
-        np.multiply(sums[:d], sums[:d], out=sums[d : 2 * d])
-        sums[d : 2 * d] *= 1 / of_features
+        scaled = x(rows).T
+        np.multiply(scaled, of_features, out=sums[:d])
+        np.multiply(scaled, sums[:d], out=sums[d : 2 * d])
         sums[2 * d], sums[2 * d + 1] = weight * y, weight * SQUARES * y**2
         return sums.T
 
