@@ -234,7 +234,7 @@ def test_seeds_copies_and_laziness():
 def test_the_naive_posterior_says_so():
     X, y = data()
     naive = BayesianLinearRegression(1.0, bounds=BOUNDS, posterior="naive-overconfident").fit(X, y)
-    aware = sample_posterior([naive.statistics_], seed=0).coefficients
+    aware = sample_posterior([naive.moments_], seed=0).coefficients
     assert "too narrow" in naive.summary() and "too narrow" in str(naive.release_)
     assert naive.posterior_[:, 1].std() < 0.5 * aware[..., 1].std()
 
@@ -267,3 +267,29 @@ def test_next_to_no_rows(n):
     X, y = data(n)
     model = BayesianLinearRegression(1.0, bounds=BOUNDS, draws=400).fit(X, y)
     assert np.isfinite(model.posterior_).all() and (np.ptp(model.coef_interval(), axis=1) > 0.3).all()
+
+
+@pytest.mark.parametrize("n", [0, 5, 20])
+def test_the_naive_posterior_is_there_for_hardly_any_rows(n):
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (n, 2)), rng.uniform(-1, 1, n)
+    for seed in (-1, 2):
+        model = BayesianLinearRegression(
+            bounds=Bounds(-1, 1, target=(-1, 1)), posterior="naive-overconfident", draws=64, random_state=seed
+        )
+        with pytest.warns(NotPrivateWarning):
+            model.fit(X, y)
+        assert np.isfinite(model.coef_).all()
+
+
+def test_missing_values_with_a_public_number_of_rows():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (4000, 1))
+    y = 0.5 + 0.1 * X[:, 0]
+    X[::2] = np.nan
+    model = BayesianLinearRegression(
+        3.0, neighbours="replace-one", bounds=Bounds(-1, 1, target=(0, 1)), draws=400, random_state=0
+    )
+    with pytest.warns(NotPrivateWarning):
+        model.fit(X, y)
+    assert model.intercept_ == pytest.approx(0.5, abs=0.05) and model.bounds_.target == (0, 1)

@@ -348,9 +348,22 @@ def _inside(clip: float, deviation: float) -> float:
 def _public_mean(problem: Problem, n: int) -> Part:
     """Too few rows for slopes, and everybody knows: the whole budget for the mean of the target."""
     bounds, (share,) = problem.deal(radial(1.0))
+    if problem.budget.neighbours == "replace-one":  # the number of rows is public then, not that of whole ones
+        both = problem.curator.measure(_whole_rows(bounds), share)
+        return _mean(problem, float(both.value[1]), float(both.std), float(both.value[0]), float(both.std))
     one = Mixed(features(bounds, problem.intercept), np.eye(problem.width)[:, :1] * problem.intercept)
     total = problem.curator.measure(BoundedSum(one, target(bounds), norm=1, name="sum of the target"), share)
     return _mean(problem, float(total.value[0]), float(total.std), float(n), 0.0)
+
+
+def _whole_rows(bounds: Bounds) -> BoundedSum:
+    """How many rows have all their values, and the sum of their targets."""
+    t = target(bounds)
+
+    def both(rows: Batch) -> Floats:
+        return np.column_stack([np.where(missing(rows), np.nan, 1.0), t(rows)])
+
+    return BoundedSum(both, norm=math.sqrt(2), name="rows and sum of the target")
 
 
 def _private_mean(problem: Problem, bounds: Bounds, shares: tuple[Share, ...], n: float, n_std: float) -> Part:

@@ -133,7 +133,7 @@ class LinearModel(PrivateRegressor):
         return np.column_stack([self._centre - reach, self._centre + reach])
 
     def _table(self) -> tuple[Floats, Floats]:
-        if self.fit_intercept:
+        if len(self._centre) > len(self.coef_):
             return np.append(self.intercept_, self.coef_), np.append(self.intercept_std_, self.coef_std_)
         return np.asarray(self.coef_), np.asarray(self.coef_std_)
 
@@ -171,7 +171,7 @@ def summary_of(model: LinearModel, confidence: float) -> str:
     estimate, spread = model._table()
     ends = model.interval(confidence)
     names = list(getattr(model, "feature_names_in_", [f"x{i + 1}" for i in range(len(model.coef_))]))
-    names = (["intercept"] if model.fit_intercept else []) + [str(name) for name in names]
+    names = (["intercept"] if len(estimate) > len(model.coef_) else []) + [str(name) for name in names]
     wide = max(10, *(len(name) for name in names))
     tail = (1 - confidence) / 2
     head = (

@@ -66,6 +66,10 @@ class Part:
         """Whether there is no noise in it."""
         return bool(self.gram_std == 0 and self.cross_std == 0)
 
+    def same(self, other: Part) -> bool:
+        """Whether the other is this one, perhaps saved and loaded: noise is never equal by chance."""
+        return all(np.array_equal(value, getattr(other, name)) for name, value in vars(self).items())
+
     def about(self, line: Floats) -> Floats:
         """The sums of z r for residuals about another line."""
         moved: Floats = self.cross + self.gram @ np.linalg.solve(self.frame, self.line - line)

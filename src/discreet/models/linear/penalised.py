@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import sys
 import warnings
@@ -286,9 +287,15 @@ def net(gram: Floats, products: Floats, for_sizes: float, for_squares: float, l1
     matrix = gram + np.diag(np.full(len(gram), for_squares * (1 - l1_ratio)) + SMALL * np.diag(gram))
     if for_sizes * l1_ratio == 0:
         return np.asarray(np.linalg.lstsq(matrix, products, rcond=None)[0])
+    # in units of which all is about 1: the path has a tolerance of its own
+    unit = 1 / math.sqrt(max(float(np.diag(matrix).max()), sys.float_info.min))
+    top = max(float(np.abs(products).max()) * unit, sys.float_info.min)
+    penalty = for_sizes * l1_ratio * unit / top
+    if penalty >= 1:
+        return np.zeros(len(products))
     with warnings.catch_warnings():  # of columns that are the same up to rounding: one of them stands for all
         warnings.simplefilter("ignore", ConvergenceWarning)
         path = linear_model.lars_path_gram(
-            products, matrix, n_samples=1, alpha_min=for_sizes * l1_ratio, method="lasso", return_path=False
+            products * unit / top, matrix * unit**2, n_samples=1, alpha_min=penalty, method="lasso", return_path=False
         )
-    return np.asarray(path[2])
+    return np.asarray(path[2]) * unit * top

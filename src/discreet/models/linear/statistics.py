@@ -96,7 +96,7 @@ class Statistics:
             raise ValueError(
                 f"Statistics are added for the same columns in the same order. Got {self.columns} and {other.columns}."
             )
-        if {id(part) for part in self.parts} & {id(part) for part in other.parts}:
+        if any(one.same(two) for one in self.parts for two in other.parts):
             raise ValueError(
                 "The same statistics are not added twice: their noise is one draw, and would count as two."
             )
