@@ -71,9 +71,14 @@ class Scaled:
 
 def missing(batch: Batch) -> NDArray[np.bool_]:
     """Which rows have a feature that is not finite."""
-    # zero times a number is zero, unless it is not finite; and zeros add up to zero in any order
-    found: NDArray[np.bool_] = batch.once("missing", lambda: np.isnan((batch.X * 0.0) @ np.ones(batch.X.shape[1])))
+    found: NDArray[np.bool_] = batch.once("missing", lambda: _missing(batch))
     return found
+
+
+def _missing(batch: Batch) -> NDArray[np.bool_]:
+    # zero times a number is zero, unless it is not finite; and zeros add up to zero in any order
+    with np.errstate(all="ignore"):  # a warning would tell of a value
+        return np.isnan((batch.X * 0.0) @ np.ones(batch.X.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)

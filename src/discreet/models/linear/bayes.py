@@ -133,9 +133,7 @@ class BayesianLinearRegression(PrivateRegressor):
 
     def _fit(self, curator: Curator) -> None:
         intercept = bool(self.fit_intercept)
-        count: float | None = (
-            self.n
-        )  # of whole rows: under replace-one the number of all is public, not that of whole ones
+        count: float | None = self.n  # replace-one makes the number of rows public, not that of whole ones
         alone = not intercept and count is None
         parts = (radial(1 - COUNT), COUNT) if alone else (radial(1.0),)
         bounds, shares = self._deal(curator, *parts)

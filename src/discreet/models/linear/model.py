@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
 
@@ -118,8 +119,9 @@ class LinearModel(PrivateRegressor):
         del model._notes
         return model
 
+    @abstractmethod
     def _solve(self, statistics: Statistics) -> Fit:
-        raise NotImplementedError
+        """The model's own solution of statistics, scaled: post-processing."""
 
     def interval(self, confidence: float = 0.95) -> Floats:
         """Low and high ends for each coefficient, with the intercept first where there is one.

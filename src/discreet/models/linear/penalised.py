@@ -6,6 +6,7 @@ import math
 import numbers
 import sys
 import warnings
+from abc import abstractmethod
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -79,9 +80,9 @@ class Penalised(LinearModel):
             theta = self._penalised(pooled(statistics.parts, free.theta), statistics)
         return Fit(theta, free.covariance, residual(statistics), centre=free.theta)
 
+    @abstractmethod
     def _penalised(self, moments: Moments, statistics: Statistics) -> Floats:
         """The coefficients, scaled."""
-        raise NotImplementedError
 
 
 def _number(model: Penalised, name: str, value: Any, low: float, high: float) -> None:
