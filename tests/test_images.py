@@ -9,6 +9,7 @@ from sklearn import linear_model
 from discreet import Bounds
 from discreet.images import Line, Mixed, Scaled, missing
 from discreet.models.linear import ebssp, penalised
+from discreet.powers import Powers
 from discreet.query import Batch, BoundedSum
 
 BOUNDS = Bounds([-1.0, 0.0, -5.0], [1.0, 4.0, 5.0], target=(-2.0, 2.0))
@@ -95,3 +96,35 @@ def test_a_net_on_moments_is_scikit_learns_on_rows():
     ours = penalised.net(X.T @ X / 300, X.T @ y / 300, 0.1, 0.1, 0.7)
     theirs = linear_model.ElasticNet(alpha=0.1, l1_ratio=0.7, fit_intercept=False, tol=1e-10).fit(X, y).coef_
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
+def powers(**changed):
+    settings = {"weights": (1.0, 0.5, 2.0, 0.25)} | changed
+    bounds = Bounds([-1.0, 0.0], [1.0, 4.0], target=(-2, 2))
+    return Powers(Scaled.by(bounds, False), lambda rows: bounds.scale_target(rows.y), **settings)
+
+
+def test_powers_are_weighted_sums_and_squares():
+    X = np.array([[0.5, 1.0], [5.0, 3.0], [np.nan, 1.0], [0.1, 1.0], [0.2, np.inf]])
+    y = np.array([1.0, 4.0, 1.0, np.nan, 0.0])
+    query = powers()
+    total = query(Batch(X, y)) * 2.0 ** query.exponent((2, 1))
+    x, t = np.array([[0.5, -0.5], [1.0, 0.5]]), np.array([0.5, 1.0])
+    expected = [*x.sum(axis=0), *(x**2).sum(axis=0) / 2, 2 * t.sum(), (t**2).sum() / 4]
+    np.testing.assert_allclose(total, expected, atol=1e-4)
+
+
+def test_the_sensitivity_of_powers_is_that_of_the_farthest_rows():
+    query = powers()
+    corners = [np.array([[a, b]]) for a in (-1.0, 0.0, 1.0) for b in (0.0, 2.0, 4.0)]
+    images = [query(Batch(x, np.array([t]))).astype(float) for x in corners for t in (-2.0, 0.0, 2.0)]
+    alone = max(np.linalg.norm(image) for image in images)
+    apart = max(np.linalg.norm(a - b) for a in images for b in images)
+    assert alone == pytest.approx(float(query.sensitivity((2, 1), "add-remove")), rel=1e-9)
+    assert apart <= float(query.sensitivity((2, 1), "replace-one")) <= 1.2 * apart
+
+
+def test_powers_refuse_other_weights_and_images():
+    for wrong in ({"weights": (1.0, 0.3, 1.0, 1.0)}, {"weights": (1.0, -1.0, 1.0, 1.0)}, {"bits": 20}):
+        with pytest.raises(ValueError, match=r"[Pp]owers"):
+            powers(**wrong)

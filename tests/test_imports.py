@@ -11,7 +11,7 @@ ROOT = Path(discreet.__file__).parent
 
 # Each tier may import from itself and from those before it.
 TIERS = (
-    ("errors", "events", "bounds", "budget", "query", "images", "release", "labels"),
+    ("errors", "events", "bounds", "budget", "query", "images", "powers", "release", "labels"),
     ("engines", "mechanisms", "accounting", "stores"),
     ("ledger", "lipschitz", "inside", "curator", "ranges", "datasets", "preprocessing"),
     ("stats", "models", "audit"),

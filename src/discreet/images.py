@@ -45,12 +45,12 @@ class Scaled:
         np.copyto(z.T, np.nan, where=missing(batch))
         return z
 
-    def grid(self, batch: Batch, bits: int) -> Floats:
-        """The same in whole numbers, in units of 2^-bits; zero for bad rows."""
+    def grid(self, batch: Batch, bits: int, bad: NDArray[np.bool_] | None = None) -> Floats:
+        """The same in whole numbers, in units of 2^-bits; zero for `bad` rows (those with something missing)."""
         unit = 2.0**bits
         z = self._affine(batch, self.scale * unit, self.shift * unit, unit)
         np.rint(z, out=z)
-        np.copyto(z.T, 0.0, where=missing(batch))
+        np.copyto(z.T, 0.0, where=missing(batch) if bad is None else bad)
         return z
 
     def _affine(self, batch: Batch, scale: Floats, shift: Floats, one: float) -> Floats:
@@ -59,14 +59,15 @@ class Scaled:
         z = np.empty((self.intercept + batch.X.shape[1], len(batch)))
         z[: self.intercept] = one
         x = z[self.intercept :]
-        np.multiply(batch.once((id(self.bounds), "clipped"), lambda: self._clipped(batch)).T, scale[:, None], out=x)
+        np.multiply(batch.once((id(self.bounds), "clipped"), lambda: self._clipped(batch)), scale[:, None], out=x)
         x += shift[:, None]
         return z.T
 
     def _clipped(self, batch: Batch) -> Floats:
-        x = np.maximum(batch.X, self.bounds.lower, dtype=np.float64)
-        np.minimum(x, self.bounds.upper, out=x)
-        return np.asarray(x)
+        x = np.empty(batch.X.shape[::-1])
+        np.maximum(batch.X.T, self.bounds.lower[:, None], out=x)
+        np.minimum(x, self.bounds.upper[:, None], out=x)
+        return x
 
 
 def missing(batch: Batch) -> NDArray[np.bool_]:

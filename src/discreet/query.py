@@ -189,7 +189,7 @@ class BoundedSum:
             squared *= self.left.columns**2 if self.order == 1 else self.left.columns
         if neighbours == "replace-one" and not self._single:
             squared *= 2 if self.order == 2 and self._acute else 4
-        return _root_above(squared)
+        return root_above(squared)
 
     @property
     def _single(self) -> bool:
@@ -223,9 +223,7 @@ class BoundedSum:
 
     def _left(self, values: NDArray[Any], grid: Lattice, batch: Batch) -> tuple[Floats, Floats]:
         def make() -> tuple[Floats, Floats]:
-            left, shrunk = grid.quantise(values, self.order, self.box)
-            np.copyto(left, 0.0, where=batch.lost)
-            return left, shrunk
+            return grid.quantise(values, self.order, self.box, batch.lost)
 
         made: tuple[Floats, Floats] = batch.once((self.left, grid, self.order, self.box), make)
         return made
@@ -304,10 +302,12 @@ class Lattice:
         )  # the smallest power of two that is at least the norm has `bits` bits
         return cls(exponent, math.floor(math.ldexp(norm, -exponent)))
 
-    def quantise(self, values: NDArray[Any], order: int, box: bool = False) -> tuple[Floats, Floats]:
+    def quantise(
+        self, values: NDArray[Any], order: int, box: bool = False, lost: NDArray[np.bool_] | bool = False
+    ) -> tuple[Floats, Floats]:
         """Rows to columns of whole numbers, of norm (in a box: each) at most `limit`, and by what each was multiplied.
 
-        Bad rows become zero.
+        Bad and `lost` rows become zero.
         """
         z = np.empty((_width(values), len(values)))
         np.multiply(values.reshape(len(values), len(z)).T, math.ldexp(1.0, -self.exponent), out=z)
@@ -315,12 +315,12 @@ class Lattice:
         size = _norms(z, 1 if box else order)
         if box:
             np.clip(z, -self.limit, self.limit, out=z)
-            np.copyto(z, 0.0, where=~np.isfinite(size))
+            np.copyto(z, 0.0, where=~np.isfinite(size) | lost)
             return z, np.ones(z.shape[1])
         factor = np.where(size > self.limit, self._room(len(z), order) / size, 1.0)
         z *= factor
         np.rint(z, out=z)
-        np.copyto(z, 0.0, where=~np.isfinite(size))
+        np.copyto(z, 0.0, where=~np.isfinite(size) | lost)
         return z, factor
 
     def line(self, z: Floats, coefficients: Sequence[float]) -> Floats:
@@ -408,7 +408,7 @@ def _width(values: NDArray[Any]) -> int:
     return 1 if values.ndim == 1 else values.shape[1]
 
 
-def _root_above(squared: int) -> Fraction:
+def root_above(squared: int) -> Fraction:
     root = math.isqrt(squared)
     if root * root == squared:
         return Fraction(root)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import pickle
 import struct
 import warnings
@@ -87,8 +86,8 @@ def check_hostile_rows(estimator: Any) -> None:
             for target in (y[0], np.nan, np.inf, 1e308) if y.dtype.kind == "f" else y[:1]:
                 image = query(Batch(row, np.array([target])))
                 image = np.triu(image) if query.triangle and image.ndim == 2 else image
-                size = np.sum(np.abs(image.astype(object))) if query.order == 1 else _root(image)
-                assert size <= limit, "a row moved a query beyond its norm"
+                size = sum(abs(int(entry)) ** query.order for entry in image.ravel())
+                assert size <= limit**query.order, "a row moved a query beyond its norm"
             together = query(Batch(np.asfortranarray(np.vstack([X[:7], row])), y[:8] * 0 + y[0]))
             apart = query(Batch(X[:7], y[:7] * 0 + y[0])) + query(Batch(row, y[:1]))
             assert np.array_equal(together, apart), "a row's image depends on other rows or on the memory layout"
@@ -225,10 +224,6 @@ def _leaves(event: Any) -> list[Any]:
 
 def _bits(release: Release) -> str:
     return replace(release, data="").to_json().replace(release.data, "")
-
-
-def _root(image: NDArray[np.int64]) -> float:
-    return math.sqrt(sum(int(entry) ** 2 for entry in image.ravel()))
 
 
 def _errors(estimator: Any, X: NDArray[Any], y: NDArray[Any]) -> Iterator[Exception]:

@@ -23,6 +23,7 @@ from discreet.images import Line, Mixed, Scaled, missing
 from discreet.models.linear.part import Part
 from discreet.models.linear.problem import ADAPTS, Problem, features, target
 from discreet.models.linear.shrink import shrunk, spectrum
+from discreet.powers import Powers
 from discreet.query import Batch, BoundedSum, Image, OneHot
 from discreet.release import Release
 
@@ -65,8 +66,8 @@ class Setting:
 
     @property
     def for_target(self) -> float:
-        """Squared weight of the target's moments beside one feature's: the noisier, the more its mean matters."""
-        return self.width * min(max(2.5 * self.rho, 0.5), 3.5)
+        """Weight of the target's moments beside one feature's: the noisier, the more its mean matters."""
+        return min(round(4 * math.sqrt(self.width * min(max(2.5 * self.rho, 0.5), 3.5))) / 4, 32.0)
 
 
 def ebssp(problem: Problem) -> tuple[Part, tuple[str, ...]]:
@@ -241,11 +242,11 @@ def _standard(problem: Problem, bounds: Bounds, setting: Setting, share: Share, 
     sums = problem.curator.measure(_powers(bounds, 1.0, setting.for_target), share)
     noise = float(sums.std) / n
     x, squares, (y, y_squared) = np.split(sums.value / n, [d, 2 * d])
-    of_target = noise / math.sqrt(setting.for_target)
+    of_target = noise / setting.for_target
     mean = np.clip(x, -1, 1) if intercept else np.zeros(d)
-    y_mean = float(np.clip(y / math.sqrt(setting.for_target), -1, 1)) if intercept else 0.0
+    y_mean = float(np.clip(y / setting.for_target, -1, 1)) if intercept else 0.0
     spread = np.sqrt(np.clip(squares - mean**2, max(FLAT * noise, 1e-6), 1.0))
-    y_variance = y_squared / (SQUARES * math.sqrt(setting.for_target)) - y_mean**2
+    y_variance = y_squared / (SQUARES * setting.for_target) - y_mean**2
     deviation = math.sqrt(min(max(y_variance, 2 * of_target, 1e-6), 1.0))
 
     low, high = _limits(problem, bounds, mean, spread)
@@ -260,7 +261,7 @@ def _standard(problem: Problem, bounds: Bounds, setting: Setting, share: Share, 
     start[:intercept] = y_mean
     columns = problem.curator.columns or tuple(f"x{i + 1}" for i in range(d))
     crowded = np.where(_indicators(problem, bounds), 0.0, squares)
-    notes = _crowded(np.append(crowded, y_squared / SQUARES / math.sqrt(setting.for_target)), noise, columns)
+    notes = _crowded(np.append(crowded, y_squared / SQUARES / setting.for_target), noise, columns)
     if problem.clip is not None and ((low > -1) | (high < 1)).any():
         notes += (CLIPPED.format(problem.clip),)
     return _Standard(rows, scaled, frame, start, deviation, mean, low, high, notes)
@@ -299,21 +300,10 @@ def _crowded(squares: Floats, noise: float, columns: tuple[str, ...]) -> tuple[s
     )
 
 
-def _powers(bounds: Bounds, of_features: float, of_target: float) -> BoundedSum:
+def _powers(bounds: Bounds, of_features: float, of_target: float) -> Powers:
     """Sums of features, their squares, and the target's, with weights."""
-    x, t, weight = features(bounds, False), target(bounds), math.sqrt(of_target)
-
-    def powers(rows: Batch) -> Floats:
-        y, d = t(rows), len(bounds.lower)
-        sums = np.empty((2 * d + 2, len(rows)))
-        scaled = x(rows).T
-        np.multiply(scaled, of_features, out=sums[:d])
-        np.multiply(scaled, sums[:d], out=sums[d : 2 * d])
-        sums[2 * d], sums[2 * d + 1] = weight * y, weight * SQUARES * y**2
-        return sums.T
-
-    norm = math.sqrt(2 * len(bounds.lower) * of_features**2 + (1 + SQUARES**2) * of_target)
-    return BoundedSum(powers, norm=norm, name="means and squares")
+    weights = (of_features, of_features, of_target, SQUARES * of_target)
+    return Powers(features(bounds, False), target(bounds), weights=weights, name="means and squares")
 
 
 def _squares(t: Image, line: Line, clip: float) -> BoundedSum:
@@ -377,7 +367,7 @@ def _private_mean(problem: Problem, bounds: Bounds, shares: tuple[Share, ...], n
     one = Mixed(u, np.diag([float(problem.intercept)] + [0.0] * (problem.width - 1)))
     flat, zero, whole = np.eye(problem.width), np.zeros(problem.width), Line(one, (0.0,) * problem.width)
     powers, look, gram, products, _, correction = curator.measure_together(
-        (_powers(bounds, 1e-6, 1.0), for_moments, None),
+        (_powers(bounds, 0.0, 1.0), for_moments, None),
         (_gram(one, 1.0, "X'X, first look"), for_look, None),
         (_gram(one, 1.0, "X'X"), for_gram, None),
         (_products(one, t, flat, zero, 1.0, 1.0, "X'y"), for_products, None),
