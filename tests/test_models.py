@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csc_matrix, csr_array
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.exceptions import DataConversionWarning, NotFittedError
@@ -184,12 +185,20 @@ def test_bad_data_charge_nothing_and_show_nothing(X, y, error, says):
     assert ledger.entries == () and "secret" not in str(caught.value)
 
 
-def test_sparse_input_and_weights_are_refused_clearly():
-    from scipy.sparse import csr_array
+def test_sparse_rows_are_as_dense_ones():
+    X, y = data(300)
+    X[::3, 1] = 0
+    fits = []
+    for table in (X, csr_array(X), csc_matrix(X)):
+        with pytest.warns(NotPrivateWarning):
+            fits.append(LinearRegression(bounds=BOUNDS, random_state=1).fit(table, y))
+    assert len({model.predict(csr_array(X)).tobytes() for model in fits}) == 1
+    with pytest.raises(ValueError, match="Complex"):
+        LinearRegression(bounds=BOUNDS).fit(csr_array(X).astype(complex), y)
 
+
+def test_weights_are_refused_clearly():
     X, y = data(20)
-    with pytest.raises(TypeError, match="Sparse"):
-        LinearRegression(bounds=BOUNDS).fit(csr_array(X), y)
     with pytest.raises(NotSupported, match="sample_weight"):
         LinearRegression(bounds=BOUNDS).fit(X, y, sample_weight=np.ones(20))
     with pytest.raises(TypeError, match="unexpected"):

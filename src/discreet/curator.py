@@ -194,6 +194,13 @@ class Curator:
         """The event that a share pays for: public, and free to ask."""
         return deal(share.plan)[share.index]
 
+    def label(self, classes: Sequence[Any]) -> None:
+        """From here on targets are places in this public list of classes; a row of any other class counts for nothing.
+
+        Free: a map of each row by itself, known to everybody.
+        """
+        self._rows, self._totals = self._rows.coded(classes), {}
+
     def sample(self, lot: Lot) -> Curator:
         """A curator for one lot: a fresh Poisson sample of the rows, under a plan from `Budget.lots`.
 

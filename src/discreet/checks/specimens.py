@@ -54,7 +54,8 @@ def prepared(estimator: Any) -> Any:
 
     estimator = clone(estimator)
     if estimator.bounds is None:
-        estimator.set_params(bounds=Bounds([-1.0] * WIDTH, [1.0] * WIDTH, target=(-1.0, 1.0)))
+        public: dict[str, Any] = {"classes": ("a", "b")} if hasattr(estimator, "classes") else {"target": (-1.0, 1.0)}
+        estimator.set_params(bounds=Bounds([-1.0] * WIDTH, [1.0] * WIDTH, **public))
     return estimator
 
 
@@ -136,6 +137,20 @@ class Spy:
         """The number of rows."""
         return self._rows.count_replace_one()
 
+    def coded(self, classes: Any) -> Spy:
+        """The same rows with codes for targets, spied on too."""
+        return self._spied(self._rows.coded(classes))
+
+    def tally(self) -> dict[Any, int]:
+        """Counts of labels, noted."""
+        self.watched.append(self._watch())
+        return self._rows.tally()
+
+    def _spied(self, rows: Memory) -> Spy:
+        spy = Spy(rows, self._watch)
+        spy.queries, spy.watched = self.queries, self.watched
+        return spy
+
     def sample(self, rate: float, coins: Any) -> Memory:
         """A sample, noted."""
         self.watched.append(self._watch())
@@ -144,9 +159,7 @@ class Spy:
     def blocks(self, count: int, coins: Any) -> Iterator[Spy]:
         """Blocks whose sums are noted too."""
         for block in self._rows.blocks(count, coins):
-            spy = Spy(block, self._watch)
-            spy.queries, spy.watched = self.queries, self.watched
-            yield spy
+            yield self._spied(block)
 
     def sum(self, query: BoundedSum | Together) -> Exact:
         """A sum, noted."""
@@ -159,5 +172,5 @@ def rows_of(estimator: Any, data: Data, block: int | None = None) -> Any:
     """The data behind an engine, as the estimator expects them."""
     X, y = data
     if getattr(estimator, "supervised", True):
-        return Memory(X, y, block=block)
+        return Memory(X, y, labels=hasattr(estimator, "classes"), block=block)
     return Spy(Memory(X[:, :1], block=block), lambda: None) if isinstance(estimator, Asked) else Memory(X, block=block)

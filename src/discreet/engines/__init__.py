@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,12 @@ class Rows(Protocol):
 
     def blocks(self, count: int, coins: Coins) -> Iterator[Rows]:
         """The rows in `count` disjoint blocks: each row is in one of them, drawn for it alone."""
+
+    def coded(self, classes: Sequence[Any]) -> Rows:
+        """The same rows, with the place of each target in a list of classes, as a float; NaN for any other."""
+
+    def tally(self) -> dict[Any, int]:
+        """How many rows hold each target; missing ones are left out."""
 
     def count_replace_one(self) -> int:
         """The number of rows: public under replace-one neighbours, and only there."""

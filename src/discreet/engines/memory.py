@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, NoReturn
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from discreet.engines import Coins
+from discreet.labels import codes_of
 from discreet.query import ROWS, Batch, BoundedSum, Exact, Together, Total
 
 CELLS = 1 << 18  # of a block: about what a core keeps in its cache
@@ -23,13 +25,13 @@ def is_rows(X: Any) -> bool:
     return all(hasattr(type(X), name) for name in ("sum", "empty", "count_replace_one"))
 
 
-def as_rows(X: Any, y: Any = None, *, numeric: bool = True) -> Any:
-    """X as it is if it is rows behind an engine already, else rows in memory."""
+def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False) -> Any:
+    """X as it is if it is rows behind an engine already, else rows in memory; with `labels`, y may be of any type."""
     if is_rows(X):
         if y is not None:
             raise ValueError("Rows behind an engine bring their own target: leave y out.")
         return X
-    return Memory(X, y, numeric=numeric)
+    return Memory(X, y, numeric=numeric, labels=labels)
 
 
 class Memory:
@@ -37,16 +39,19 @@ class Memory:
 
     Parameters
     ----------
-    X : one row per unit: a 2-D array, a list of lists, a pandas or polars frame.
+    X : one row per unit: a 2-D array, a list of lists, a pandas or polars frame, a sparse matrix.
     y : one number per row, or None.
     numeric : False keeps the values of X as they are (labels, say) instead of asking for numbers.
+    labels : True keeps those of y; `coded` makes numbers of them.
     block : how many rows to read at a time; what fits a core's cache, if None. The result is the same to the bit.
     """
 
-    def __init__(self, X: Any, y: Any = None, *, numeric: bool = True, block: int | None = None) -> None:
+    def __init__(
+        self, X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False, block: int | None = None
+    ) -> None:
         self._block = block
         self._table = _table(X, numeric)
-        self._y = None if y is None else column(y, "y")
+        self._y = None if y is None else label_column(y, "y") if labels else column(y, "y")
         self.columns, self.width = self._table.columns, self._table.width
         if self._y is not None and len(self._y) != len(self._table):
             raise ValueError(
@@ -93,6 +98,18 @@ class Memory:
         if self._y is None:
             raise ValueError("These rows bring no target.")
         return self._y
+
+    def coded(self, classes: Sequence[Any]) -> Memory:
+        """The same rows, with the place of each target in a public list of classes; NaN for any other."""
+        codes = codes_of(self.targets(), classes).astype(np.float64)
+        some = self._take(slice(None))
+        some._y = np.where(codes < 0, np.nan, codes)
+        return some
+
+    def tally(self) -> dict[Any, int]:
+        """How many rows hold each target; missing ones, and what cannot be a label, are left out."""
+        counts = Counter(value for value in self.targets().tolist() if isinstance(value, Hashable))
+        return {label: count for label, count in counts.items() if label is not None and label == label}
 
     def sample(self, rate: float, coins: Coins) -> Memory:
         """A Poisson sample of the rows."""
@@ -212,7 +229,28 @@ class _Polars:
         return _objects([column.to_list() for column in rows.get_columns()], rows.height)
 
 
-_Table = _Array | _Pandas | _Polars
+class _Sparse:
+    """A sparse matrix, made dense block by block."""
+
+    columns = None
+
+    def __init__(self, matrix: Any) -> None:
+        if matrix.dtype.kind not in "biuf":
+            _numbers(np.empty((0, 0), matrix.dtype), "X")
+        self._matrix, self.width = matrix.tocsr(), matrix.shape[1]
+
+    def __len__(self) -> int:
+        return int(self._matrix.shape[0])
+
+    def take(self, heads: Any) -> _Sparse:
+        return _Sparse(self._matrix[heads])
+
+    def block(self, start: int, stop: int) -> NDArray[Any]:
+        with np.errstate(all="ignore"):
+            return np.asarray(self._matrix[start:stop].toarray(), np.float64)
+
+
+_Table = _Array | _Pandas | _Polars | _Sparse
 
 
 def _table(X: Any, numeric: bool) -> _Table:
@@ -222,9 +260,7 @@ def _table(X: Any, numeric: bool) -> _Table:
         return _Array(X, numeric=numeric)
     family = type(X).__module__.split(".")[0]
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise TypeError(
-            "Sparse input is not supported: private sums are dense. Hint: X.toarray(), if it fits in memory."
-        )
+        return _Sparse(X)
     if type(X).__name__ == "LazyFrame":
         raise TypeError("A lazy polars frame is not in memory. Hint: `.collect()` it.")
     if family == "pandas" and hasattr(X, "columns"):
@@ -249,6 +285,20 @@ def column(values: Any, name: str) -> NDArray[np.float64]:
         )
     with np.errstate(all="ignore"):
         return np.asarray(_numbers(array, name), np.float64)
+
+
+def label_column(values: Any, name: str) -> NDArray[Any]:
+    """One label per row, as they are."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"Masked arrays are not supported: the mask would be lost. Hint: {name}.filled(np.nan).")
+    array = np.asarray(values.to_numpy()) if hasattr(values, "to_numpy") else plain(values, name, numeric=False)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must be one label per row: y should be a 1d array. Several targets are not supported."
+        )
+    return array
 
 
 def plain(values: Any, name: str, numeric: bool = True) -> NDArray[Any]:

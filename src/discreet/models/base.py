@@ -58,6 +58,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     release_: Release
     bounds_: Bounds
     supervised = True
+    labelled = False  # whether targets are classes
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Learn from the rows, privately.
@@ -72,7 +73,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         self._refuse(options, y, is_rows(X))
         budget = self._budget()
-        rows = as_rows(X, y if self.supervised else None)
+        rows = as_rows(X, y if self.supervised else None, labels=self.labelled)
         if getattr(y, "shape", ())[1:] == (1,):
             column_or_1d(y, warn=True)
         if self.supervised and rows.empty().y is None:
@@ -112,9 +113,15 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if self._given is not None:
             self.bounds_ = self._given
             return self._given, self._asked.split(*parts)
-        self.bounds_, shares = with_bounds(curator, self._asked, parts, self.supervised)
+        self.bounds_, shares = with_bounds(curator, self._asked, parts, self.supervised and not self.labelled)
         self._notes += (NOTE,)
         return self.bounds_, shares
+
+    def _checked(self, X: Any) -> Any:
+        """Rows to predict for, as one dense array of numbers."""
+        as_rows(X)  # errors that show no value
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False, accept_sparse="csr")
+        return X.toarray() if hasattr(X, "toarray") else X
 
     def _refuse(self, options: dict[str, Any], y: Any, behind_engine: bool) -> None:
         if options.pop("sample_weight", None) is not None:
@@ -178,7 +185,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.target_tags.required = self.supervised
         return tags
 
@@ -193,10 +200,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         bounds = super()._public(rows)
         bounds.target_scale  # noqa: B018 - raises, before anything is charged, if the target has no range
         return bounds
-
-    def _checked(self, X: Any) -> Any:
-        as_rows(X)  # errors that show no value
-        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
 
     def predict(self, X: Any) -> Any:
         """The predicted target of each row, within the target's bounds; NaN where a feature is not finite.

@@ -1,0 +1,180 @@
+"""What every private classifier shares: classes that are public, or paid for; the rest never sees a label."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.bounds import Bounds
+from discreet.budget import Budget, Part, Share, approximate
+from discreet.curator import Curator
+from discreet.engines import Rows
+from discreet.events import Approximate, Event
+from discreet.inside import Inside
+from discreet.mechanisms.keystream import Keystream
+from discreet.mechanisms.threshold import select_keys
+from discreet.models.base import PrivateEstimator
+
+Floats = NDArray[np.float64]
+
+FOR_CLASSES = 0.1  # of the budget, where classes are not given
+NOTE = (
+    f"classes were found privately, with {FOR_CLASSES:.0%} of the budget; a class of few rows stays unseen. Hint: "
+    "`classes=` is free"
+)
+
+
+class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+    """A private estimator that predicts a class.
+
+    `_fit(curator)` calls `_deal`, which settles bounds and classes; from then on a row's target is the place of its
+    class in `classes_`, and rows of other classes count for nothing.
+
+    Parameters
+    ----------
+    classes : the labels there may be, public; from `bounds.classes` if None. Where neither says, they are found
+        privately with a tenth of the budget, which needs delta > 0 and many rows of each.
+
+    Attributes
+    ----------
+    classes_ : the labels, in order.
+    """
+
+    classes: Sequence[Any] | None
+    classes_: NDArray[Any]
+    labelled = True
+
+    def _deal(self, curator: Curator, *parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
+        """Bounds and classes, and a share for each part of the plan; what nobody stated is paid for first."""
+        known = self._known()
+        if known is not None:
+            bounds, shares = super()._deal(curator, *parts)
+            self._settle(curator, known)
+            return bounds, shares
+        total = sum(part.weight if isinstance(part, Part) else part for part in parts)
+        bounds, (first, *rest) = super()._deal(curator, approximate(total * FOR_CLASSES / (1 - FOR_CLASSES)), *parts)
+        found = curator.run(FoundLabels("classes"), first).value
+        self._notes += (NOTE,)
+        if not found:
+            raise ValueError(
+                "No class has rows enough to be found privately; the attempt has been charged. Hint: give `classes=`, "
+                "the public list of them, which is free."
+            )
+        self._settle(curator, found)
+        return bounds, tuple(rest)
+
+    def _known(self) -> tuple[Any, ...] | None:
+        given = self.classes if self.classes is not None else self._given.classes if self._given is not None else None
+        return None if given is None else ordered(given)
+
+    def _settle(self, curator: Curator, labels: tuple[Any, ...]) -> None:
+        self.classes_ = as_array(ordered(labels))
+        curator.label(self.classes_.tolist())
+
+    def _budget(self) -> Budget:
+        budget = super()._budget()
+        if self.classes is not None:
+            Bounds(0, 1, classes=self.classes)  # raises if they are no list of different labels
+        given = self.classes is not None or (isinstance(self.bounds, Bounds) and self.bounds.classes is not None)
+        if not given and budget.pure:
+            raise ValueError(
+                f"{type(self).__name__} needs `classes`, the public list of labels, where delta = 0: finding them "
+                "privately needs delta > 0. Got None."
+            )
+        return budget
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Any:
+        """How much speaks for each class (for the second of two)."""
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of each class, as the model has it: logistic of the decision, softmax for more than two."""
+        scores = self.decision_function(X)
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
+        return softmax(scores, axis=1) if scores.ndim == 2 else np.column_stack([expit(-scores), expit(scores)])
+
+    def predict(self, X: Any) -> Any:
+        """The likeliest class of each row.
+
+        Features beyond their bounds count as at them; a feature that is missing counts as in their middle.
+        """
+        scores = self.decision_function(X)
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(scores))
+        return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)]
+
+    def _within(self, X: Any) -> Floats:
+        """Rows to predict for, within the bounds."""
+        check_is_fitted(self, "release_")
+        X = self._checked(X)
+        middle = self.bounds_.centre
+        return np.clip(np.where(np.isfinite(X), X, middle), self.bounds_.lower, self.bounds_.upper)
+
+
+class LinearClassifier(PrivateClassifier):
+    """A private classifier whose decision is linear in the features.
+
+    Attributes
+    ----------
+    coef_ : one row per class, a single one for two classes; in the units of the data.
+    intercept_ : one number per row of `coef_`.
+    """
+
+    coef_: Floats
+    intercept_: Floats
+
+    def decision_function(self, X: Any) -> Any:
+        """The linear score of each class; for two classes one number, positive for the second."""
+        scores = self._within(X) @ self.coef_.T + self.intercept_
+        return scores[:, 0] if len(self.coef_) == 1 else scores
+
+
+@dataclass(frozen=True)
+class FoundLabels(Inside):
+    """The labels that many rows hold: noisy counts above a threshold."""
+
+    name: str
+    proof = "threshold"
+    pays = (Approximate,)
+
+    def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
+        """The labels found; how many there are of each is not told."""
+        assert isinstance(event, Approximate)
+        epsilon, delta = event.epsilon, event.delta
+        if budget.neighbours == "replace-one":  # a removal and an addition: (2ε, (1 + e^ε)δ)
+            epsilon = min(epsilon / 2, 100.0)
+            delta *= math.exp(-epsilon) / 2 * (1 - 1e-12)
+        return ordered(select_keys(rows.tally(), epsilon, delta, rng)), None
+
+
+def ordered(labels: Iterable[Any]) -> tuple[Any, ...]:
+    """Labels in their natural order, or as they come where there is none.
+
+    >>> ordered(["b", "a"]), ordered([2, "x", 1])
+    (('a', 'b'), (2, 'x', 1))
+    """
+    plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    try:
+        return tuple(sorted(plain))
+    except TypeError:
+        return tuple(plain)
+
+
+def as_array(labels: Sequence[Any]) -> NDArray[Any]:
+    """Labels as an array that keeps each as it is: numbers and text of one kind as such, others as objects."""
+    array = np.asarray(labels)
+    if array.ndim == 1 and array.tolist() == list(labels):
+        return array
+    objects = np.empty(len(labels), dtype=object)
+    objects[:] = labels
+    return objects
