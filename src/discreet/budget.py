@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from discreet.errors import DeltaWarning
 
 Neighbours = Literal["add-remove", "replace-one"]
-Kind = Literal["noise", "radial", "choice", "approximate"]
+Kind = Literal["noise", "radial", "choice", "minimum", "approximate"]
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,9 @@ class Budget:
         """Shares of one plan; the whole plan is charged, once, before the first of them is used.
 
         A plain number is the weight of a noisy measurement; `choice(weight)` stands for a choice among candidates,
-        `radial(weight)` for a vector of bounded ℓ2 norm and `approximate(weight)` for a procedure known as (ε, δ)
-        only. Weights are shares of μ² (δ > 0) or of ε (δ = 0): never of (ε/k, δ/k), which wastes most of the budget.
+        `radial(weight)` for a vector of bounded ℓ2 norm, `minimum(weight, excess)` for the minimum of a perturbed
+        objective and `approximate(weight)` for a procedure known as (ε, δ) only. Weights are shares of μ² (δ > 0) or
+        of ε (δ = 0): never of (ε/k, δ/k), which wastes most of the budget.
         (With `approximate` parts in the plan: the others together get their share of ε and δ, dealt out in μ².)
         """
         return Plan(self, tuple(part if isinstance(part, Part) else Part(part) for part in parts)).shares
@@ -167,16 +168,22 @@ class Budget:
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a plan: its weight, and what it is for."""
+    """One part of a plan: its weight, and what it is for; of a minimum also what `events.Minimum` says of it."""
 
     weight: float
     kind: Kind = "noise"
+    excess: float = 0.0
+    two_sided: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.weight, bool) or not isinstance(self.weight, numbers.Real):
             raise TypeError(f"A weight must be a number. Got {self.weight!r}.")
         if not (self.weight > 0 and math.isfinite(self.weight)):
             raise ValueError(f"A weight must be a finite number > 0. Got {self.weight!r}.")
+        if self.kind == "minimum" and not 0 < self.excess < math.inf:
+            raise ValueError(f"The `excess` of a minimum must be a finite number > 0. Got {self.excess!r}.")
+        if self.kind != "minimum" and (self.excess or self.two_sided):
+            raise ValueError(f"A part for {self.kind!r} has no excess and no sides: only a minimum has.")
 
 
 def choice(weight: float) -> Part:
@@ -187,6 +194,15 @@ def choice(weight: float) -> Part:
 def radial(weight: float) -> Part:
     """A part of a plan for a vector of bounded ℓ2 norm (under pure ε: gamma-radius noise)."""
     return Part(weight, "radial")
+
+
+def minimum(weight: float, excess: float, two_sided: bool = False) -> Part:
+    """A part of a plan for the minimum of an objective with a random linear term (`events.Minimum`).
+
+    Its noise is dealt out like that of the others; the excess is public, and what no noise takes away. Needs δ > 0 and
+    add-remove neighbours.
+    """
+    return Part(weight, "minimum", excess, two_sided)
 
 
 def approximate(weight: float) -> Part:

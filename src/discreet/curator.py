@@ -17,7 +17,7 @@ from discreet.accounting import noise_multiplier, scaled
 from discreet.budget import Budget, Lot, Part, Plan, Share
 from discreet.engines import Rows
 from discreet.errors import LedgerError, NotPrivateWarning
-from discreet.events import Approximate, Choice, Composed, Event, Gaussian, Laplace, Pure, Repeated, Sampled
+from discreet.events import Approximate, Choice, Composed, Event, Gaussian, Laplace, Minimum, Pure, Repeated, Sampled
 from discreet.inside import Inside
 from discreet.ledger import Ledger
 from discreet.lipschitz import Lipschitz, Score
@@ -131,8 +131,9 @@ class Curator:
 
     def _refuse(self, query: BoundedSum, widths: tuple[int, int], event: Event, then: Lipschitz | None) -> None:
         """Raise what can be known to go wrong, before anything is charged."""
-        if isinstance(event, Choice):
-            raise ValueError("A share for a choice does not buy a measurement. Hint: a plain weight in split.")
+        if isinstance(event, Choice | Minimum):
+            name = "choice" if isinstance(event, Choice) else "minimum"
+            raise ValueError(f"A share for a {name} does not buy a measurement. Hint: a plain weight in split.")
         if isinstance(event, Laplace) and query.order == 2 and math.prod(widths) > 1 and then is None:
             raise ValueError(
                 "Laplace noise needs a sum bounded in ℓ1. Hint: BoundedSum(..., order=1), or radial(weight)."
@@ -281,6 +282,8 @@ def deal(plan: Plan) -> tuple[Event, ...]:
     """What each share of a plan buys: the plan as a whole costs its budget, exactly."""
     epsilon, delta = plan.budget.epsilon, plan.budget.delta
     pairs = list(zip(plan.parts, plan.weights, strict=True))
+    if any(part.kind == "minimum" for part in plan.parts):
+        _refuse_minima(plan)
     if all(part.kind == "approximate" for part in plan.parts) and not plan.budget.pure and plan.rounds == 1:
         room = 1.0 if len(pairs) == 1 else 1 - 1e-12  # ε adds, δ adds
         return tuple(Approximate(weight * room * epsilon, weight * room * delta) for _, weight in pairs)
@@ -301,6 +304,19 @@ def deal(plan: Plan) -> tuple[Event, ...]:
     return whole.event.event.events
 
 
+def _refuse_minima(plan: Plan) -> None:
+    """Raise where the privacy of a minimum is not known."""
+    if plan.budget.pure:
+        raise ValueError("The minimum of a perturbed objective needs delta > 0. Got delta = 0.")
+    if plan.budget.neighbours != "add-remove":
+        raise ValueError(
+            "The privacy of a minimum is stated for add-remove neighbours, not for 'replace-one'. Hint: with "
+            "approximate(weight) in its place, an ε and a δ proved for replace-one can be used."
+        )
+    if plan.rounds > 1 or plan.sampled:
+        raise ValueError("The minimum of a perturbed objective is found once, on all rows: not on sampled lots.")
+
+
 def _base(plan: Plan) -> float:
     """The noise multiplier of a part of weight 1; parts known as (ε, δ) only get their shares of those first."""
     rest = math.fsum(w for part, w in zip(plan.parts, plan.weights, strict=True) if part.kind != "approximate")
@@ -312,6 +328,8 @@ def _base(plan: Plan) -> float:
 def _template(part: Part, weight: float, base: float, budget: Budget) -> Event:
     if part.kind == "approximate":
         return Approximate(weight * budget.epsilon, weight * budget.delta)
+    if part.kind == "minimum":
+        return Minimum(base / math.sqrt(weight), part.excess, part.two_sided)
     # equal weights are equal shares of zero-concentrated privacy: μ²/2 for noise, ε²/8 for a choice
     return Choice(2 * math.sqrt(weight) / base) if part.kind == "choice" else Gaussian(base / math.sqrt(weight))
 

@@ -30,7 +30,7 @@ from discreet.accounting import curves, gauss
 from discreet.accounting.bounds import from_renyi
 from discreet.budget import Budget
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.events import Choice, Composed, Event, Gaussian, Sampled, flatten
+from discreet.events import Choice, Composed, Event, Gaussian, Minimum, Sampled, flatten
 from discreet.stores import Entry, MemoryStore, SqliteStore, Store
 
 CurrencyName = Literal["pure", "gdp", "renyi"]
@@ -209,8 +209,9 @@ class Ledger:
         """
         if not isinstance(event, Event):
             raise TypeError(f"A ledger charges events. Got {type(event).__name__}.")
-        if self.budget.neighbours == "replace-one" and any(isinstance(leaf, Sampled) for leaf, _ in flatten(event)):
-            raise LedgerError("Sampled events are accounted for add-remove neighbours only, not for replace-one.")
+        leaves = [leaf for leaf, _ in flatten(event)]
+        if self.budget.neighbours == "replace-one" and any(isinstance(leaf, Sampled | Minimum) for leaf in leaves):
+            raise LedgerError("Sampled and Minimum are accounted for add-remove neighbours only, not for replace-one.")
         entry = Entry(str(name), event, datetime.now(UTC).isoformat(timespec="milliseconds"))
         return self._store.commit(entry, self._admit)
 
@@ -395,6 +396,8 @@ def _cost(currency: Currency, event: Event) -> tuple[float, float]:
 def _rho(event: Event) -> float:
     if isinstance(event, Gaussian):
         return 1 / (2 * event.noise_multiplier**2)
+    if isinstance(event, Minimum):
+        return curves.mu(event) ** 2 / 2
     if isinstance(event, Sampled):  # no amplification is claimed
         return math.fsum(times * _rho(leaf) for leaf, times in flatten(event.event))
     pure = curves.pure(event)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from discreet.accounting import gauss
-from discreet.accounting.curves import mu, only_gaussian, pure, renyi, slack
-from discreet.events import Event
+from discreet.accounting.curves import excess, mu, only_gaussian, pure, renyi, root, slack
+from discreet.events import Event, Gaussian, Minimum, flatten
 
 ORDERS = (*range(2, 17), 20, 24, 32, 48, 64, 96, 128, 192, 256, 512)
 
@@ -25,7 +26,9 @@ def epsilon(event: Event, delta: float) -> float:
     normal = gauss.epsilon_of(mu(event), left)
     if only_gaussian(event):
         return normal
-    return min(plain, normal, *(from_renyi(order, renyi(event, order), left) for order in ORDERS))
+    return min(
+        plain, normal, _minima_epsilon(event, left), *(from_renyi(order, renyi(event, order), left) for order in ORDERS)
+    )
 
 
 def delta(event: Event, epsilon: float) -> float:
@@ -35,8 +38,51 @@ def delta(event: Event, epsilon: float) -> float:
         return own
     best = gauss.delta_of(mu(event), epsilon)
     if not only_gaussian(event):
-        best = min(best, *(delta_from_renyi(order, renyi(event, order), epsilon) for order in ORDERS))
+        best = min(
+            best,
+            _minima_delta(event, epsilon),
+            *(delta_from_renyi(order, renyi(event, order), epsilon) for order in ORDERS),
+        )
     return min(1.0, (best + own) * (1 + 1e-15))
+
+
+def _minima_epsilon(event: Event, delta: float) -> float:
+    """Minima and Gaussians: the ε of all noise together, and the excesses on top. Infinite if anything else ran.
+
+    Exact for one minimum alone. If it has two sides, its δ is twice that of the noise from an ε of μ²/2 on.
+    """
+    noise, sides = _noise_of_minima(event)
+    if not sides:
+        return math.inf
+    least = noise * noise / 2 if sides == 2 else 0.0
+    return (max(least, gauss.epsilon_of(noise, delta / sides)) + excess(event)) * (1 + 1e-15)
+
+
+def _minima_delta(event: Event, epsilon: float) -> float:
+    """The same the other way round."""
+    noise, sides = _noise_of_minima(event)
+    left = (epsilon - excess(event)) * (1 - 1e-15)
+    if not sides or left < (noise * noise / 2 * (1 + 1e-15) if sides == 2 else 0.0):
+        return 1.0
+    return sides * gauss.delta_of(noise, left)
+
+
+def _noise_of_minima(event: Event) -> tuple[float, int]:
+    """The μ of all noise together, and 1, or 2 for one two-sided minimum alone; 0 if nothing is known."""
+    leaves = list(flatten(event))
+    known = all(isinstance(leaf, Gaussian | Minimum) for leaf, _ in leaves)
+    double = [leaf for leaf, _ in leaves if isinstance(leaf, Minimum) and leaf.two_sided]
+    if not known or (double and (len(leaves), leaves[0][1]) != (1, 1)):
+        return math.inf, 0
+    square = sum(
+        (
+            times / Fraction(leaf.noise_multiplier) ** 2
+            for leaf, times in leaves
+            if isinstance(leaf, Gaussian | Minimum)
+        ),
+        Fraction(0),
+    )
+    return root(square), 2 if double else 1
 
 
 def from_renyi(order: int, cost: float, delta: float) -> float:

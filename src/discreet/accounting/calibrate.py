@@ -9,9 +9,10 @@ from functools import lru_cache, singledispatch
 
 from discreet.accounting import arguments, bounds, compose, curves, gauss
 from discreet.accounting.leaves import whole
-from discreet.events import Approximate, Choice, Composed, Event, Gaussian, Laplace, Pure, Repeated, Sampled
+from discreet.events import Approximate, Choice, Composed, Event, Gaussian, Laplace, Minimum, Pure, Repeated, Sampled
 
 RELATIVE = 1e-4
+_WEAKEST = 1e-9  # no search goes on below this share of where it began
 
 
 def scale(events: Event | Iterable[Event], epsilon: float, delta: float) -> float:
@@ -69,8 +70,8 @@ def times_as_costly(event: Event, factor: float) -> Event:
 
 
 @times_as_costly.register
-def _(event: Gaussian, factor: float) -> Event:
-    return Gaussian(event.noise_multiplier / factor)
+def _(event: Gaussian | Minimum, factor: float) -> Event:
+    return replace(event, noise_multiplier=event.noise_multiplier / factor)  # an excess is none of the noise's
 
 
 @times_as_costly.register
@@ -105,6 +106,11 @@ def _scale(event: Event, epsilon: float, delta: float) -> float:
         raise ValueError("The `events` must cost something: there is nothing to scale.")
     if delta == 0:
         return _exact(event, epsilon, curves.pure)
+    if curves.excess(event) >= epsilon:
+        raise ValueError(
+            f"The `epsilon` must exceed the excess of the minima, {curves.excess(event):.6g}, which no noise takes "
+            f"away. Got {epsilon!r}. Hint: a stronger regulariser has less excess."
+        )
     if curves.only_gaussian(event):
         return _exact(event, gauss.mu_of(epsilon, delta), curves.mu)
     return _searched(event, epsilon, delta)
@@ -134,8 +140,11 @@ def _largest(cost: Callable[[float], float], budget: float, good: float, relativ
 
     Secants in the logarithms, aimed a little past the crossing so that both ends close in.
     """
+    least = good * _WEAKEST
     while cost(good) > budget:
         good /= 2
+        if good < least:
+            raise ValueError(f"The `epsilon` is too close to what no noise takes away. Got {budget!r}.")
     bad = good * 1.25
     while cost(bad) <= budget:
         good, bad = bad, bad * 2

@@ -116,7 +116,7 @@ def _aligned(leaves: Leaves, step: float) -> float:
 def _totals(leaves: Leaves, step: float, tail: float) -> list[Total]:
     both = [(pairs(leaf, step, tail), times) for leaf, times in leaves]
     remove = Total([(way[0], times) for way, times in both])
-    if not any(isinstance(leaf, Sampled) for leaf, _ in leaves):
+    if all(way[0] is way[1] for way, _ in both):
         return [remove]
     return [remove, Total([(way[1], times) for way, times in both])]
 

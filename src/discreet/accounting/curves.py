@@ -21,7 +21,8 @@ from functools import lru_cache, singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.events import Approximate, Choice, Event, Gaussian, Laplace, Pure, Sampled, flatten
+from discreet.accounting import minimum
+from discreet.events import Approximate, Choice, Event, Gaussian, Laplace, Minimum, Pure, Sampled, flatten
 
 UP = 1 + 1e-12
 _FAR = 300.0  # beyond this many nats simple upper bounds stand in for closed forms that would overflow
@@ -82,6 +83,16 @@ def only_gaussian(event: Event) -> bool:
     return all(isinstance(leaf, Gaussian) for leaf, _ in flatten(event))
 
 
+def excess(event: Event) -> float:
+    """What no noise takes away: the sum of the excesses of all `Minimum` that ran on the whole data.
+
+    >>> excess(Minimum(1.0, 0.25))
+    0.25
+    """
+    minima = ((leaf, times) for leaf, times in flatten(event) if isinstance(leaf, Minimum))
+    return upward(sum((times * Fraction(leaf.excess) for leaf, times in minima), Fraction(0)))
+
+
 def upward(exact: Fraction) -> float:
     """The smallest double that is not below `exact`."""
     try:
@@ -124,7 +135,7 @@ def _(event: Laplace) -> Fraction | None:
 
 
 @_pure.register
-def _(event: Gaussian) -> Fraction | None:
+def _(event: Gaussian | Minimum) -> Fraction | None:
     return None
 
 
@@ -162,10 +173,17 @@ def _slack(event: Event) -> Fraction:
 def _mu_squared(event: Event) -> Fraction:
     if isinstance(event, Gaussian):
         return 1 / Fraction(event.noise_multiplier) ** 2
+    if isinstance(event, Minimum):
+        return Fraction(minimum.cover(*terms(event))) ** 2
     if isinstance(event, Sampled):
         return Fraction(mu(event.event)) ** 2 if event.rate > 0 else Fraction(0)
     epsilon = pure(event)
     return Fraction(mu_of_pure(epsilon)) ** 2
+
+
+def terms(event: Minimum) -> tuple[float, float, bool]:
+    """What `discreet.accounting.minimum` knows an event by: μ of its noise, excess, two sides or one."""
+    return upward(1 / Fraction(event.noise_multiplier)), float(event.excess), event.two_sided
 
 
 def mu_of_pure(epsilon: float) -> float:
@@ -215,6 +233,11 @@ def _(event: Choice, order: int) -> Fraction:
     if event.rule == "permute-and-flip":
         return anything
     return min(anything, order * Fraction(event.epsilon) ** 2 / 8)
+
+
+@_renyi.register
+def _(event: Minimum, order: int) -> Fraction:
+    return Fraction(minimum.renyi(*terms(event), order))
 
 
 @_renyi.register

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.leaves import whole
 from discreet.accounting.pairs import joint
-from discreet.events import Event, Gaussian, Laplace
+from discreet.events import Event, Gaussian, Laplace, Minimum
 
 Floats = NDArray[np.float64]
 
@@ -24,13 +24,16 @@ Floats = NDArray[np.float64]
 def privacy_loss(event: Event, output: ArrayLike) -> Any:
     """The loss log p(output | one data set) / p(output | its neighbour) of an additive mechanism.
 
-    Outputs are in sensitivities: the exact answers of the two neighbours are 0 and 1, the worst case.
+    Outputs are in sensitivities: the exact answers of the two neighbours are 0 and 1, the worst case. Of a `Minimum`
+    the output is the random term along the row that one data set has and its neighbour has not, in units of the largest
+    gradient and away from it, and the loss is the largest that it can be.
 
     >>> float(privacy_loss(Laplace(2.0), -3.0)), float(privacy_loss(Gaussian(1.0), 0.5))
     (0.5, 0.0)
     """
     raise TypeError(
-        f"The loss of a single output is known for Gaussian and Laplace events. Got {type(event).__name__}."
+        "The loss of a single output is known for Gaussian and Laplace events, and bounded for Minimum. "
+        f"Got {type(event).__name__}."
     )
 
 
@@ -44,6 +47,14 @@ def _(event: Gaussian, output: ArrayLike) -> Any:
 def _(event: Laplace, output: ArrayLike) -> Any:
     # |x - 1| - |x| = 1 - 2x between the two answers, ±1 beyond them
     return (1 - 2 * np.clip(np.asarray(output, np.float64), 0, 1)) / event.scale
+
+
+@privacy_loss.register
+def _(event: Minimum, output: ArrayLike) -> Any:
+    # a slope between 0 and that of the Gaussian: the larger of both ends
+    size, scale = np.asarray(output, np.float64), 2 * event.noise_multiplier**2
+    most = 1 + 2 * np.abs(size) if event.two_sided else np.maximum(0.0, 1 - 2 * size)
+    return event.excess + most / scale
 
 
 @dataclass(frozen=True)

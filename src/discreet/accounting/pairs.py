@@ -19,9 +19,11 @@ from functools import lru_cache, singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.curves import amplified, mu, pure, slack
+from discreet.accounting.curves import amplified, mu, pure, slack, terms
 from discreet.accounting.leaves import gather
-from discreet.events import Approximate, Choice, Event, Gaussian, Laplace, Sampled
+from discreet.accounting.minimum import Shape, shape
+from discreet.accounting.minimum import tail as beyond
+from discreet.events import Approximate, Choice, Event, Gaussian, Laplace, Minimum, Sampled
 
 Floats = NDArray[np.float64]
 
@@ -71,6 +73,8 @@ def pairs(event: Event, step: float, tail: float) -> Directions:
     if isinstance(event, Sampled):
         remove, add = joint(event.event, step, tail)
         return thinned(remove, event.rate, step, tail), thinned_reversed(add, event.rate, step, tail)
+    if isinstance(event, Minimum):
+        return _minimum(event, step, tail)
     pair = _pair(event, step, tail)
     return pair, pair  # the other leaves are symmetric
 
@@ -102,7 +106,7 @@ def _(event: Gaussian, step: float, tail: float) -> Pair:
     reach = min(math.sqrt(2 * math.log(1 / tail)), _UNDERFLOW - size)
     edge = size * size / 2 + size * reach
     narrow = size / (2 * (reach + size) + 8)  # the log density changes by at most about ½ over this width
-    losses, widths = _quadrature(_breaks(edge, step, narrow), nodes=3 if 16 * step < narrow else 5)
+    losses, widths = _quadrature(_breaks(-edge, edge, step, narrow), nodes=3 if 16 * step < narrow else 5)
     z = (losses - size * size / 2) / size
     masses = np.exp(-z * z / 2) * widths / (size * math.sqrt(2 * math.pi))
     cut = math.erfc(reach / math.sqrt(2)) / 2 + math.erfc((reach + size) / math.sqrt(2)) / 2
@@ -130,8 +134,35 @@ def _(event: Choice, step: float, tail: float) -> Pair:
 
 def _ramp(epsilon: float, step: float) -> tuple[Floats, Floats]:
     """Losses in (−ε, ε) with density ½ e^((l−ε)/2) / (1 − e^(−ε))."""
-    losses, widths = _quadrature(_breaks(epsilon, step, 0.25))
+    losses, widths = _quadrature(_breaks(-epsilon, epsilon, step, 0.25))
     return losses, np.exp((losses - epsilon) / 2) * widths / (-2 * math.expm1(-epsilon))
+
+
+def _minimum(event: Minimum, step: float, tail: float) -> Directions:
+    """With the row, the loss may be larger by the excess; without it, it may not: the two directions differ."""
+    found = shape(*terms(event))
+    if found is None or found.mu > _UNDERFLOW - 10:
+        return _revealing(step), _revealing(step)
+    reach = min(max(math.sqrt(2 * math.log(1 / tail)), found.x + 1, found.y + 1), _UNDERFLOW - found.mu)
+    right, of_p, _ = _normal_tail(found, found.y, reach, step, found.excess)
+    left, _, of_q = _normal_tail(found, found.x, reach, step, 0.0)
+    losses = np.concatenate([found.excess + right, -left, [found.left, found.right]])
+    masses = np.concatenate([of_p, of_q, found.atoms])
+    cut = found.sides * (beyond(reach) + beyond(reach + found.mu)) * (1 + 1e-9)
+    partner = masses * np.exp(-losses)
+    return split(losses, masses, step, cut, cut), split(-losses, partner, step, cut, cut)
+
+
+def _normal_tail(pair: Shape, start: float, reach: float, step: float, excess: float) -> tuple[Floats, Floats, Floats]:
+    """Losses μ²/2 + μz for z from start to reach, with s times the normal masses of z and of z + μ."""
+    size = pair.mu
+    narrow = size / (2 * (reach + size) + 8)
+    low, high = (size * (size / 2 + z) for z in (start, reach))
+    breaks = _breaks(low, high, step, narrow, excess)
+    losses, widths = _quadrature(breaks, nodes=3 if 16 * step < narrow else 5)
+    z = losses / size - size / 2
+    heights = pair.sides * widths / (size * math.sqrt(2 * math.pi))
+    return losses, np.exp(-z * z / 2) * heights, np.exp(-((z + size) ** 2) / 2) * heights
 
 
 def _revealing(step: float) -> Pair:
@@ -147,14 +178,14 @@ def _leaking(pair: Pair, delta: float) -> Pair:
 # From densities to the grid ------------------------------------------------------------------------
 
 
-def _breaks(edge: float, step: float, widest: float) -> Floats:
-    """Points from −edge to edge that include every grid point and are at most `widest` apart."""
-    inside = math.floor(edge / step)
-    if inside > LARGEST:
+def _breaks(low: float, high: float, step: float, widest: float, shift: float = 0.0) -> Floats:
+    """Points from low to high, at most `widest` apart, among them every one that `shift` moves to a grid point."""
+    first, last = math.ceil((low + shift) / step), math.floor((high + shift) / step)
+    if last - first > 2 * LARGEST:
         raise GridTooLarge
-    grid = step * np.arange(-inside, inside + 1, dtype=np.float64)
-    even = np.linspace(-edge, edge, 2 + math.ceil(2 * edge / widest) if widest < step else 2)
-    return np.unique(np.clip(np.concatenate([grid, even]), -edge, edge))
+    grid = step * np.arange(first, last + 1, dtype=np.float64) - shift
+    even = np.linspace(low, high, 2 + math.ceil((high - low) / widest) if widest < step else 2)
+    return np.unique(np.clip(np.concatenate([grid, even]), low, high))
 
 
 def _quadrature(breaks: Floats, nodes: int = 5) -> tuple[Floats, Floats]:
@@ -248,6 +279,8 @@ def extent(event: Event, tail: float) -> float:
     if isinstance(event, Sampled) and event.rate > 0:
         apart = -math.log1p(-event.rate) if slack(event) > 0 and event.rate < 1 else 0.0
         return max(apart, amplified(extent(event.event, tail), event.rate))
+    if isinstance(event, Minimum):
+        return event.excess + extent(Gaussian(event.noise_multiplier), tail)
     size = mu(event)
     return min(pure(event), size * size / 2 + size * min(math.sqrt(2 * math.log(1 / tail)), _UNDERFLOW))
 
