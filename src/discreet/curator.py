@@ -27,7 +27,7 @@ from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.laplace import add_laplace
 from discreet.mechanisms.norm import add_norm
-from discreet.query import BoundedSum, Exact, Together
+from discreet.query import BoundedSum, Exact, Image, Together
 from discreet.release import NOT_PRIVATE, Release
 
 FINE = 31  # noise is at least 2^31 steps of the grid it is added on
@@ -201,6 +201,14 @@ class Curator:
         Free: a map of each row by itself, known to everybody.
         """
         self._rows, self._totals = self._rows.coded(classes), {}
+
+    def map(self, image: Image) -> None:
+        """From here on the features of a row are what `image` makes of it. Free: a map of each row by itself."""
+        self._rows, self._totals = self._rows.map(image), {}
+
+    def keep(self) -> None:
+        """Let an engine keep what it makes of rows, where it can: many sums of the same images are to come."""
+        self._rows = getattr(self._rows, "keep", lambda: self._rows)()
 
     def sample(self, lot: Lot) -> Curator:
         """A curator for one lot: a fresh Poisson sample of the rows, under a plan from `Budget.lots`.

@@ -23,6 +23,8 @@ WEIGHT_BITS = 5
 class Powers(BoundedSum):
     """What to add up: (f·x, g·x², h·t, k·t²) over rows with features x and target t, all within [-1, 1].
 
+    Without a target: (f·x, g·x²).
+
     Parameters
     ----------
     left : gives x; what is beyond [-1, 1] is clipped.
@@ -39,8 +41,8 @@ class Powers(BoundedSum):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.left, Scaled) or self.left.intercept or self.right is None or self.bits > MOST_BITS:
-            raise ValueError("Powers are of scaled features without an intercept, and of a target.")
+        if not isinstance(self.left, Scaled) or self.left.intercept or self.bits > MOST_BITS:
+            raise ValueError("Powers are of scaled features without an intercept.")
         if not all(0 <= w <= 32 and (w * (1 << WEIGHT_BITS)).is_integer() for w in map(float, self.weights)):
             raise ValueError(f"The `weights` of powers are multiples of 1/32 from 0 to 32. Got {self.weights!r}.")
 
@@ -56,27 +58,25 @@ class Powers(BoundedSum):
         """How far the integer total can move between neighbours, in ℓ2, rounded up."""
         f, g, h, k = self._whole
         far = 4 if neighbours == "replace-one" else 1  # numbers are 2 apart then, squares still 1
-        squared = widths[0] * (far * f**2 + g**2) + far * h**2 + k**2
+        of_target = 0 if self.right is None else far * h**2 + k**2
+        squared = widths[0] * (far * f**2 + g**2) + of_target
         return root_above(squared << 4 * self.bits)
 
     def __call__(self, batch: Batch) -> Ints:
         """The total of a batch of at most `ROWS` rows, exact, in units of 2^exponent."""
-        assert isinstance(self.left, Scaled) and self.right is not None
+        assert isinstance(self.left, Scaled)
         if len(batch) > ROWS:
             raise ValueError(f"A batch has at most {ROWS} rows.")
+        top = 2.0**self.bits
         with np.errstate(all="ignore"):
-            t = np.rint(np.asarray(self.right(batch), np.float64) * 2.0**self.bits)
+            t = np.zeros(len(batch)) if self.right is None else np.rint(np.asarray(self.right(batch), np.float64) * top)
             bad = missing(batch) | batch.lost | ~np.isfinite(t)
             x = self.left.grid(batch, self.bits, bad).T
-            t = np.where(bad, 0.0, np.clip(t, -(2.0**self.bits), 2.0**self.bits))
-            np.clip(x, -(2.0**self.bits), 2.0**self.bits, out=x)
-            sums = [
-                x @ np.ones(len(batch)),
-                np.einsum("ij,ij->i", x, x),
-                t.sum(keepdims=True),
-                (t * t).sum(keepdims=True),
-            ]
+            np.clip(x, -top, top, out=x)
+            t = np.where(bad, 0.0, np.clip(t, -top, top))
+            sums = [x @ np.ones(len(batch)), np.einsum("ij,ij->i", x, x)]
+            sums += [] if self.right is None else [t.sum(keepdims=True), (t * t).sum(keepdims=True)]
         f, g, h, k = self._whole
         up = 1 << self.bits
-        weighted = zip(sums, (f * up, g, h * up, k), strict=True)
+        weighted = zip(sums, (f * up, g, h * up, k), strict=False)
         return np.concatenate([part.astype(np.int64) * weight for part, weight in weighted])

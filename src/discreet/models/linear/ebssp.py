@@ -19,10 +19,11 @@ from discreet.bounds import Bounds
 from discreet.budget import Share, radial
 from discreet.curator import Curator
 from discreet.events import Event, Gaussian, Pure
-from discreet.images import Line, Mixed, Scaled, missing
+from discreet.images import Line, Mixed, missing
 from discreet.models.linear.part import Part
 from discreet.models.linear.problem import ADAPTS, Problem, features, target
 from discreet.models.linear.shrink import shrunk, spectrum
+from discreet.models.scaling import Standard, indicators, standardised
 from discreet.powers import Powers
 from discreet.query import Batch, BoundedSum, Image, OneHot
 from discreet.release import Release
@@ -140,10 +141,10 @@ def _moments(
     t = target(bounds)
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations
-    standard = _standard(problem, bounds, setting, for_moments, n)
-    z: Image = standard.rows
-    frame, start, deviation = standard.frame, standard.start, standard.deviation
-    u, radius = standard.scaled, setting.radius
+    begun = _begin(problem, bounds, setting, for_moments, n)
+    z: Image = begun.rows.rows
+    frame, start, deviation = begun.rows.frame, begun.start, begun.deviation
+    u, radius = begun.rows.scaled, setting.radius
 
     # a first look at the correlations, to whiten by; then X'X and X'y of whitened rows, long ones shrunk as a whole
     clip = setting.reach * deviation
@@ -165,8 +166,8 @@ def _moments(
     def part(line: Floats, products: Release, variance: float, clip: float) -> Part:
         answer = _inside(clip, math.sqrt(variance * weight))
         cross, cross_std = products.value / answer, float(products.std) / answer
-        low, high = standard.low, standard.high
-        return Part(frame, line, matrix, noise, cross, cross_std, variance, n, n_std, standard.mean, low, high)
+        low, high = begun.rows.low, begun.rows.high
+        return Part(frame, line, matrix, noise, cross, cross_std, variance, n, n_std, begun.mean, low, high)
 
     rough = part(start, products, deviation**2, clip)
     line = shrunk([rough]).theta
@@ -184,7 +185,7 @@ def _moments(
         correct = _products(z, t, frame, line, radius, clip, "X'r")
         measured, correction = curator.measure_together((squares, for_residuals, None), (correct, for_correction, None))
         left = _variance(measured, edge, n)
-    return part(line, correction, left, clip), standard.notes
+    return part(line, correction, left, clip), begun.notes
 
 
 def _round(look: Release) -> bool:
@@ -222,21 +223,17 @@ def _averaged(grams: list[Release]) -> tuple[Floats, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Standard:
-    """Standardised rows and their frame, and the scaled ones they come from; the target's mean as a line."""
+class _Begun:
+    """Standardised rows; the target's mean as a line, and its deviation; the means of the features."""
 
-    rows: Scaled
-    scaled: Scaled
-    frame: Floats
+    rows: Standard
     start: Floats
     deviation: float
     mean: Floats
-    low: Floats
-    high: Floats
     notes: tuple[str, ...]
 
 
-def _standard(problem: Problem, bounds: Bounds, setting: Setting, share: Share, n: float) -> _Standard:
+def _begin(problem: Problem, bounds: Bounds, setting: Setting, share: Share, n: float) -> _Begun:
     """Means and deviations of features and target, from noisy sums, and what follows from them."""
     intercept, d = problem.intercept, len(bounds.lower)
     sums = problem.curator.measure(_powers(bounds, 1.0, setting.for_target), share)
@@ -249,38 +246,15 @@ def _standard(problem: Problem, bounds: Bounds, setting: Setting, share: Share, 
     y_variance = y_squared / (SQUARES * setting.for_target) - y_mean**2
     deviation = math.sqrt(min(max(y_variance, 2 * of_target, 1e-6), 1.0))
 
-    low, high = _limits(problem, bounds, mean, spread)
-    lower = bounds.centre + low * bounds.half
-    narrow = Bounds(lower, np.maximum(bounds.centre + high * bounds.half, np.nextafter(lower, np.inf)), bounds.target)
-    scaled = Scaled(narrow, intercept, 1 / bounds.half, -bounds.centre / bounds.half)
-    rows = Scaled(narrow, intercept, 1 / (bounds.half * spread), -(bounds.centre / bounds.half + mean) / spread)
-    frame = np.zeros((d + intercept, d + intercept))
-    frame[intercept:, intercept:] = np.diag(1 / spread)
-    frame[:intercept, :intercept], frame[:intercept, intercept:] = 1.0, -mean / spread
+    standard = standardised(bounds, intercept, problem.clip, mean, spread)
     start = np.zeros(d + intercept)
     start[:intercept] = y_mean
     columns = problem.curator.columns or tuple(f"x{i + 1}" for i in range(d))
-    crowded = np.where(_indicators(problem, bounds), 0.0, squares)
+    crowded = np.where(indicators(bounds, intercept), 0.0, squares)
     notes = _crowded(np.append(crowded, y_squared / SQUARES / setting.for_target), noise, columns)
-    if problem.clip is not None and ((low > -1) | (high < 1)).any():
+    if problem.clip is not None and standard.clips:
         notes += (CLIPPED.format(problem.clip),)
-    return _Standard(rows, scaled, frame, start, deviation, mean, low, high, notes)
-
-
-def _limits(problem: Problem, bounds: Bounds, mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
-    """Where features are clipped, scaled: so many deviations from the mean, and nowhere for those within 0 and 1.
-
-    Such are indicators, as far as public facts tell, and a rare one is far from its mean in deviations.
-    """
-    whole = _indicators(problem, bounds) if problem.clip is not None else np.ones(len(mean), dtype=bool)
-    reach = np.where(whole, np.inf, (problem.clip or 0.0) * spread)
-    low = np.where(whole, -1.0, np.clip(mean - reach, -1.0, 1.0 - 2e-6))
-    return low, np.where(whole, 1.0, np.clip(mean + reach, low + 1e-6, 1.0))
-
-
-def _indicators(problem: Problem, bounds: Bounds) -> NDArray[np.bool_]:
-    least = 0.0 if problem.intercept else -1.0  # without an intercept bounds are around zero
-    return np.asarray((bounds.lower == least) & (bounds.upper == 1))
+    return _Begun(standard, start, deviation, mean, notes)
 
 
 def _crowded(squares: Floats, noise: float, columns: tuple[str, ...]) -> tuple[str, ...]:

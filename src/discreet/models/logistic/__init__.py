@@ -1,0 +1,5 @@
+"""Logistic regression."""
+
+from discreet.models.logistic.regression import LogisticRegression
+
+__all__ = ["LogisticRegression"]

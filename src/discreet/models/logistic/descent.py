@@ -1,0 +1,242 @@
+"""Averaged gradient descent on standardised, whitened rows: the default of logistic regression.
+
+Why it is accurate: features get a common scale by means and deviations that cost a tenth of the budget, and are
+whitened as far as a noisy look at their correlations can be trusted, so that few steps go far; each row's gradient is
+clipped as a whole, at a size where a row counts for about as much as any other; the second half of the steps is
+averaged, which averages their noise; and what noise alone would have made of the slopes is taken off. All constants
+depend on public numbers: how many rows, columns and how much budget there are, through ρ, the size of the noise in X'X
+relative to it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.bounds import Bounds
+from discreet.budget import Share, radial
+from discreet.curator import Curator
+from discreet.events import Event, Gaussian, Pure
+from discreet.images import Mixed, Scaled, missing
+from discreet.models.linear.problem import ADAPTS
+from discreet.models.logistic.directions import Directions, gradient, many, two
+from discreet.models.logistic.moments import shrunk_correlations, shrunk_moments, spectral, whitening
+from discreet.models.logistic.problem import Fit, Problem
+from discreet.models.scaling import Standard, standardised
+from discreet.powers import Powers
+from discreet.query import Batch, BoundedSum, Image, OneHot
+from discreet.release import Release
+
+Floats = NDArray[np.float64]
+
+# shares of the budget: how many rows of each class, means and squares, X'X to whiten by; the rest for the gradients
+COUNTS, MOMENTS, LOOK = 0.02, 0.1, 0.12
+ROUNDS, ROUNDS_PURE = 20, 6
+RADIUS = 1.5  # of a row in the look, in typical lengths
+LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
+TRUSTED = 0.05  # of the look must be left after shrinking for it to be used
+BENT = 0.2  # about the curvature of the loss along a standardised feature
+PRIOR = 0.3  # variance of the mean of labels ±1 between data sets
+
+FAINT = "too much noise for this many rows: the slopes were shrunk to {:.0%} of what was found"
+CLIPPED = "features were clipped at {:g} standard deviations from their means: coefficients are of the clipped values"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How hard to clip and how far to step, from public numbers: ρ is the noise in X'X over the size of X'X."""
+
+    rho: float
+    width: int
+
+    @property
+    def clip(self) -> float:
+        """The length that gradients are clipped to: a typical standardised row has length √width."""
+        return min(max(0.4 * math.pow(self.rho, -0.25), 0.2), 1.0) * math.sqrt(self.width)
+
+    @property
+    def caution(self) -> float:
+        """The power of the factor that slopes are shrunk by: with hardly any rows, rather the likelier class."""
+        return 1 + self.rho / 15
+
+    def step(self, kept: float) -> float:
+        """How far to follow the average gradient; a Newton step where rows are white."""
+        plain = min(max(math.pow(self.rho, -0.4), 0.35), 1.2)
+        return plain + (4.0 - plain) * kept
+
+
+def descent(problem: Problem) -> Fit:
+    """Release class counts, moments and gradients; follow them.
+
+    | data | what comes out |
+    | --- | --- |
+    | fewer rows than the noise needs | slopes near zero: the likelier class |
+    | one class only | that class, nearly always |
+    | constant or collinear columns | finite coefficients |
+    """
+    rounds = problem.rounds or (ROUNDS_PURE if problem.budget.pure else ROUNDS)
+    each = (1 - COUNTS - MOMENTS - LOOK) / rounds
+    parts = [radial(COUNTS), radial(MOMENTS), radial(LOOK)] + [radial(each)] * rounds
+    bounds, (for_counts, for_moments, for_look, *for_steps) = problem.deal(*parts)
+    bounds = bounds if problem.intercept else around_zero(bounds)
+    curator = problem.curator
+
+    # PRIVATISE: how many rows of each class; how noisy all else will be follows from it
+    counts = class_counts(curator, for_counts, problem.classes())
+    n = total_rows(counts, problem.n)
+    setting = Setting(_rho(problem, n), problem.width)
+
+    # BOUND + SUMMARISE + PRIVATISE: means and deviations, then a look at the correlations
+    standard = standard_rows(problem, bounds, for_moments, n)
+    image, white, kept = _white(curator, standard, for_look, n)
+
+    # SUMMARISE + PRIVATISE: gradients, each where the ones before have led
+    walk = _Walk(curator, Directions(image, problem.width), setting, n, setting.step(kept) * flatness(counts))
+    theta, noise = walk.run(_start(counts, white, problem.intercept), for_steps)
+
+    # SOLVE: what noise alone would have made of the slopes is taken off
+    doubt = noise**2 * (white**2).sum(axis=1)
+    theta, faint = shrunk_slopes(theta @ white.T, doubt, problem.intercept, setting.caution)
+    notes = (ADAPTS, *([FAINT.format(faint)] if faint < 0.5 else []))
+    notes += (CLIPPED.format(problem.clip),) if standard.clips else ()
+    return Fit(theta @ standard.frame.T, bounds, standard.narrow, notes)
+
+
+def around_zero(bounds: Bounds) -> Bounds:
+    """Bounds with zero in their middle: without an intercept nothing can make up for a shift."""
+    far = np.maximum(np.abs(bounds.lower), np.abs(bounds.upper))
+    return Bounds(-far, far, bounds.target, bounds.classes)
+
+
+def class_counts(curator: Curator, share: Share, classes: int) -> Release:
+    """The noisy number of whole rows of each class."""
+
+    def codes(rows: Batch) -> NDArray[np.int64]:
+        assert rows.y is not None
+        return np.where(missing(rows) | ~np.isfinite(rows.y), -1, np.nan_to_num(rows.y)).astype(np.int64)
+
+    return curator.measure(BoundedSum(OneHot(codes, classes), name="classes"), share)
+
+
+def total_rows(counts: Release, public: int | None) -> float:
+    """The number of rows: public, or a noisy one that is never too small for its noise."""
+    if public is not None:
+        return max(float(public), 1.0)
+    total, std = float(counts.value.sum()), float(np.max(counts.std)) * math.sqrt(len(counts.value))
+    return max((total + math.sqrt(total**2 + 4 * std**2)) / 2, 1.0)
+
+
+def shares_of(counts: Release) -> Floats:
+    """The share of each class, shrunk towards equal ones as its noise has it."""
+    k, std = len(counts.value), float(np.max(counts.std))
+    total = max(float(counts.value.sum()), std)
+    even = counts.value / total - 1 / k
+    found = 1 / k + even * PRIOR / (PRIOR + 4 * (std / total) ** 2)
+    found = np.clip(found, 0.005 / k, None)
+    return np.asarray(found / found.sum())
+
+
+def flatness(counts: Release) -> float:
+    """How much flatter the loss is for so many classes than for two even ones: p(1 - p) against a quarter."""
+    k = len(counts.value)
+    return 0.25 * k**2 / max(k - 1, 1)
+
+
+def _start(counts: Release, white: Floats, intercept: bool) -> Floats:
+    """Log odds of the classes alone, in the coordinates of the walk."""
+    odds = np.log(shares_of(counts))
+    levels = np.array([odds[1] - odds[0]]) if len(odds) == 2 else odds - odds.mean()
+    theta = np.zeros((len(levels), len(white)))
+    if intercept:
+        theta[:, 0] = levels
+    return np.asarray(np.linalg.solve(white, theta.T).T)
+
+
+def standard_rows(problem: Problem, bounds: Bounds, share: Share, n: float) -> Standard:
+    """Rows in deviations from their means, from noisy sums."""
+    d = len(bounds.lower)
+    powers = Powers(Scaled.by(bounds, False), name="means and squares")
+    sums = problem.curator.measure(powers, share)
+    means, squares = np.split(sums.value / n, [d])
+    centre, spread = shrunk_moments(means, squares, float(sums.std) / n, problem.intercept)
+    return standardised(bounds, problem.intercept, problem.clip, centre, spread)
+
+
+def _white(curator: Curator, standard: Standard, share: Share, n: float) -> tuple[Image, Floats, float]:
+    """The rows whitened as far as a noisy look allows; the matrix W that did it; how much of the look was kept."""
+    width = len(standard.frame)
+    rows = BoundedSum(standard.rows, standard.rows, norm=RADIUS**2 * width, name="X'X")
+    look = curator.measure(rows, share)
+    noise = float(look.std[0, 0]) / n
+    matrix, kept = shrunk_correlations(look.value / n, noise)
+    if kept < TRUSTED:
+        return standard.rows, np.eye(width), 0.0
+    image = Mixed(standard.scaled, standard.frame @ whitening(matrix, max(LOOSE * kept * spectral(noise, width), 0.01)))
+    return image, np.linalg.solve(standard.frame, image.matrix), kept
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """Descent along noisy gradients."""
+
+    curator: Curator
+    directions: Directions
+    setting: Setting
+    n: float
+    step: float
+
+    def run(self, theta: Floats, shares: list[Share]) -> tuple[Floats, float]:
+        """The average of the second half of the steps, and the deviation that noise gives a coordinate of it."""
+        self.curator.keep()
+        residuals = two if len(theta) == 1 else many
+        late, noise = [], 0.0
+        for i, share in enumerate(shares):
+            query = gradient(self.directions, theta, self.setting.clip, residuals, f"gradient {i + 1}")
+            found = self.curator.measure(query, share)
+            noise = float(found.std) * self.step / self.n
+            theta = theta + self.step / self.n * found.value.reshape(self.directions.width, -1).T
+            late += [theta] if i >= len(shares) // 2 else []
+        return np.mean(late, axis=0), noise * remembered(len(shares), 1 - min(self.step * BENT, 1.0))
+
+
+def remembered(rounds: int, factor: float) -> float:
+    """The deviation of the average of the second half of a walk whose steps have noise 1 and are forgotten so fast.
+
+    >>> remembered(1, 0.5), round(remembered(4, 0.0), 3)
+    (1.0, 0.707)
+    """
+    first = rounds // 2
+    power = factor ** np.arange(rounds)
+    weights = [power[max(first - j, 0) : rounds - j].sum() for j in range(rounds)]
+    return float(np.sqrt(np.square(weights).sum()) / (rounds - first))
+
+
+def shrunk_slopes(theta: Floats, doubt: Floats, intercept: bool, power: float = 1.0) -> tuple[Floats, float]:
+    """Coefficients whose slopes are shrunk by what of them is noise (James & Stein 1961), and the factor.
+
+    >>> shrunk_slopes(np.array([[5.0, 2.0, 0.0]]), np.array([1.0, 1.0, 1.0]), True)
+    (array([[5., 1., 0.]]), 0.5)
+    """
+    expected = float(doubt[intercept:].sum()) * len(theta)
+    factor = max(0.0, 1 - expected / max(float((theta[:, intercept:] ** 2).sum()), 1e-300)) ** power
+    shrunk = theta.copy()
+    shrunk[:, intercept:] *= factor
+    return shrunk, factor
+
+
+def _rho(problem: Problem, rows: float) -> float:
+    width = problem.width
+    exchange = math.sqrt(2) if problem.budget.neighbours == "replace-one" else 1.0
+    noise = _spread(problem.curator.buys(problem.budget.whole("radial")), width) * exchange
+    return width * math.sqrt(2 * width) * noise / max(rows, 1.0)
+
+
+def _spread(event: Event, size: int) -> float:
+    """The deviation of the noise in each of `size` coordinates of a vector of norm 1."""
+    if isinstance(event, Gaussian):
+        return event.noise_multiplier
+    assert isinstance(event, Pure)
+    return math.sqrt(size + 1) / event.epsilon

@@ -1,0 +1,80 @@
+"""Rows as a direction and a length, so that a gradient is clipped as a whole and summed by one matrix product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from discreet.query import BITS, Batch, BoundedSum, Image, Lattice, halved
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """The image z/‖z‖ of rows with the vectors z that `image` gives; of width `width`."""
+
+    image: Image
+    width: int
+
+    def __call__(self, batch: Batch) -> Floats:
+        """One vector of length 1 per row."""
+        return self._made(batch)[0].T
+
+    def length(self, batch: Batch) -> Floats:
+        """The length of each row's vector."""
+        return self._made(batch)[1]
+
+    def _made(self, batch: Batch) -> tuple[Floats, Floats]:
+        made: tuple[Floats, Floats] = batch.once((self, "made"), lambda: self._make(batch))
+        return made
+
+    def _make(self, batch: Batch) -> tuple[Floats, Floats]:
+        z = np.ascontiguousarray(np.asarray(self.image(Batch(batch.X, batch.y)), np.float64).T)
+        length = np.sqrt(halved(z * z))
+        z /= np.maximum(length, 1e-300)
+        return z, length
+
+    @property
+    def grid(self) -> Lattice:
+        """The grid that directions are put on."""
+        return Lattice.of(1.0, BITS, self.width)
+
+    def margins(self, batch: Batch, theta: Floats) -> Floats:
+        """θ·z of each row, for each row of theta: an exact product on a grid, so that it is the row's own."""
+        grid = self.grid
+        z, _ = batch.once((self, grid, 2, False), lambda: grid.quantise(self(batch), 2, False, batch.lost))
+        return np.asarray(grid.line(z, theta) * self.length(batch))
+
+
+def gradient(directions: Directions, theta: Floats, clip: float, residuals: Residuals, name: str) -> BoundedSum:
+    """Σ z ⊗ r over rows, with r the residuals at theta, each row's product clipped to norm `clip`."""
+
+    def right(batch: Batch) -> Floats:
+        assert batch.y is not None
+        r = residuals(directions.margins(batch, theta), batch.y)
+        size = np.abs(r) if r.ndim == 1 else np.sqrt(halved(r.T * r.T))
+        scale = np.minimum(directions.length(batch), clip / np.maximum(size, 1e-300))
+        return r * (scale if r.ndim == 1 else scale[:, None])
+
+    return BoundedSum(directions, right, norm=clip, left_norm=1.0, name=name)
+
+
+Residuals = Callable[[Floats, Floats], Floats]
+
+
+def two(margins: Floats, y: Floats) -> Floats:
+    """Of two classes: the second's indicator less its probability."""
+    return np.asarray(y - expit(margins[0]))
+
+
+def many(margins: Floats, y: Floats) -> Floats:
+    """Of several classes: their indicators less their probabilities, one column each."""
+    power = np.exp(margins - margins.max(axis=0))
+    total = halved(power.copy())
+    indicator = y == np.arange(len(margins))[:, None]
+    return np.asarray((indicator - power / total).T) + np.where(np.isfinite(y), 0.0, np.nan)[:, None]
