@@ -13,9 +13,9 @@ ROOT = Path(discreet.__file__).parent
 TIERS = (
     ("errors", "events", "bounds", "budget", "query", "images", "powers", "release", "labels"),
     ("engines", "mechanisms", "accounting", "stores"),
-    ("ledger", "lipschitz", "inside", "curator", "ranges", "datasets", "preprocessing"),
+    ("ledger", "lipschitz", "inside", "curator", "ranges", "datasets", "preprocessing", "features"),
     ("stats", "models", "audit"),
-    ("checks",),
+    ("checks", "evaluate"),
 )
 APART = (("engines", "mechanisms"), ("engines", "accounting"), ("mechanisms", "accounting"), ("stats", "models"))
 TIER = {name: height for height, names in enumerate(TIERS) for name in names}

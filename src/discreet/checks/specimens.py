@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.engines.memory import Memory
-from discreet.query import Batch, BoundedSum, Exact, Together
+from discreet.query import Batch, BoundedSum, Exact, Image, Together
 from discreet.release import Release
 
 WIDTH = 3
@@ -126,8 +126,9 @@ class Spy:
     def __init__(self, rows: Memory, watch: Callable[[], Any]) -> None:
         self._rows, self._watch = rows, watch
         self.width, self.columns = rows.width, rows.columns
-        self.queries: list[BoundedSum] = []
+        self.queries: list[Any] = []
         self.watched: list[Any] = []
+        self._images: tuple[Image, ...] = ()
 
     def empty(self) -> Batch:
         """A batch without rows."""
@@ -141,6 +142,12 @@ class Spy:
         """The same rows with codes for targets, spied on too."""
         return self._spied(self._rows.coded(classes))
 
+    def map(self, image: Image, columns: Any = None) -> Spy:
+        """Rows of features, spied on too: what is asked of them is noted as a question about these rows."""
+        spy = self._spied(self._rows.map(image, columns))
+        spy._images = (*self._images, image)
+        return spy
+
     def tally(self) -> dict[Any, int]:
         """Counts of labels, noted."""
         self.watched.append(self._watch())
@@ -148,7 +155,7 @@ class Spy:
 
     def _spied(self, rows: Memory) -> Spy:
         spy = Spy(rows, self._watch)
-        spy.queries, spy.watched = self.queries, self.watched
+        spy.queries, spy.watched, spy._images = self.queries, self.watched, self._images
         return spy
 
     def sample(self, rate: float, coins: Any) -> Memory:
@@ -164,8 +171,33 @@ class Spy:
     def sum(self, query: BoundedSum | Together) -> Exact:
         """A sum, noted."""
         self.watched.append(self._watch())
-        self.queries += query.queries if isinstance(query, Together) else (query,)
+        queries = query.queries if isinstance(query, Together) else (query,)
+        self.queries += [Mapped(one, self._images) if self._images else one for one in queries]
         return self._rows.sum(query)
+
+
+class Mapped:
+    """A sum over features of rows, as a sum over those rows."""
+
+    def __init__(self, query: BoundedSum, images: tuple[Image, ...]) -> None:
+        self.query, self.images = query, images
+
+    def __call__(self, batch: Batch) -> Any:
+        """The total of a batch."""
+        return self.query(self._mapped(batch))
+
+    def widths(self, empty: Batch) -> tuple[int, int]:
+        """The number of columns of each factor."""
+        return self.query.widths(self._mapped(empty))
+
+    def _mapped(self, batch: Batch) -> Batch:
+        for image in self.images:
+            with np.errstate(all="ignore"):
+                batch = Batch(image(Batch(batch.X)), batch.y)
+        return batch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.query, name)
 
 
 def rows_of(estimator: Any, data: Data, block: int | None = None) -> Any:

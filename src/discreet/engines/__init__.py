@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.query import Batch, BoundedSum, Exact, Together
+from discreet.query import Batch, BoundedSum, Exact, Image, Together
 
 __all__ = ["Coins", "Rows"]
 
@@ -40,6 +40,9 @@ class Rows(Protocol):
 
     def coded(self, classes: Sequence[Any]) -> Rows:
         """The same rows, with the place of each target in a list of classes, as a float; NaN for any other."""
+
+    def map(self, image: Image, columns: Sequence[str] | None = None) -> Rows:
+        """Rows whose features are `image(batch)`, a function of each row's own features; targets are kept."""
 
     def tally(self) -> dict[Any, int]:
         """How many rows hold each target; missing ones are left out."""

@@ -15,9 +15,10 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from discreet.engines import Coins
 from discreet.labels import codes_of
-from discreet.query import ROWS, Batch, BoundedSum, Exact, Together, Total
+from discreet.query import ROWS, Batch, BoundedSum, Exact, Image, Together, Total
 
 CELLS = 1 << 18  # of a block: about what a core keeps in its cache
+KEPT = 1 << 27  # of features held in memory: more are made again whenever they are read
 
 
 def is_rows(X: Any) -> bool:
@@ -45,6 +46,8 @@ class Memory:
     labels : True keeps those of y; `coded` makes numbers of them.
     block : how many rows to read at a time; what fits a core's cache, if None. The result is the same to the bit.
     """
+
+    _kept: dict[tuple[int, int], Batch] | None = None
 
     def __init__(
         self, X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False, block: int | None = None
@@ -106,6 +109,30 @@ class Memory:
         some._y = np.where(codes < 0, np.nan, codes)
         return some
 
+    def map(self, image: Image, columns: Sequence[str] | None = None) -> Memory:
+        """Rows whose features are `image(batch)`, made block by block as they are read; targets are kept.
+
+        Parameters
+        ----------
+        image : of a batch without targets: one vector per row, a function of that row alone, bit for bit.
+        columns : names of what comes out.
+        """
+        some = self._take(slice(None))
+        some._table = _Mapped(self._table, image, None if columns is None else tuple(columns))
+        some.columns, some.width = some._table.columns, some._table.width
+        some._block = min(self._size, some._size)
+        return some
+
+    def kept(self, dtype: Any = np.float64) -> Memory:
+        """The same rows, their features made now and held as `dtype`, which must hold them exactly; unless too many."""
+        some, rows = self._take(slice(None)), len(self._table)
+        if rows * self.width <= KEPT:
+            values = np.empty((rows, self.width), dtype)
+            for start in range(0, rows, self._size):
+                values[start : start + self._size] = self._table.block(start, min(start + self._size, rows))
+            some._table = _Array(values, self.columns)
+        return some
+
     def tally(self) -> dict[Any, int]:
         """How many rows hold each target; missing ones, and what cannot be a label, are left out."""
         counts = Counter(value for value in self.targets().tolist() if isinstance(value, Hashable))
@@ -113,10 +140,7 @@ class Memory:
 
     def sample(self, rate: float, coins: Coins) -> Memory:
         """A Poisson sample of the rows."""
-        heads = (
-            coins.u64(len(self._table)) < np.uint64(min(int(rate * 2.0**64), 2**64 - 1)) if rate < 1 else slice(None)
-        )
-        return self._take(heads)
+        return self._take(_heads(len(self._table), rate, coins) if rate < 1 else slice(None))
 
     def blocks(self, count: int, coins: Coins) -> Iterator[Memory]:
         """The rows in `count` disjoint blocks: each row is in one of them, drawn for it alone."""
@@ -127,14 +151,27 @@ class Memory:
         some = Memory.__new__(Memory)
         some._block, some.columns, some.width = self._block, self.columns, self.width
         some._table = self._table.take(heads)
-        some._y = None if self._y is None else self._y[heads]
+        some._y = None if self._y is None else _chosen(self._y, heads)
         return some
 
     def count_replace_one(self) -> int:
         """The number of rows: public under replace-one neighbours, and only there."""
         return len(self._table)
 
+    def keep(self) -> Memory:
+        """The same rows, with what queries make of each block kept, if there are not too many of them."""
+        some = self._take(slice(None))
+        some._kept = {} if 8 * len(self._table) * self.width <= KEPT else None
+        return some
+
     def _batch(self, start: int, stop: int) -> Batch:
+        if self._kept is None:
+            return self._read(start, stop)
+        if (start, stop) not in self._kept:
+            self._kept[start, stop] = self._read(start, stop)
+        return self._kept[start, stop]
+
+    def _read(self, start: int, stop: int) -> Batch:
         return Batch(self._table.block(start, stop), None if self._y is None else self._y[start:stop])
 
     def __repr__(self) -> str:
@@ -142,6 +179,21 @@ class Memory:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Rows are not pickled or copied: they stay where they are.")
+
+
+def _heads(count: int, rate: float, coins: Coins) -> NDArray[np.bool_]:
+    """So many coins that show heads with probability ⌊2^64·rate⌋/2^64: 16 bits decide nearly all, 48 more the rest."""
+    top = int(rate * 2.0**64)
+    bits = np.asarray(coins.u64(-(-count // 4)), "<u8").view("<u2")[:count]
+    heads: NDArray[np.bool_] = bits < np.uint16(top >> 48)
+    ties = np.flatnonzero(bits == np.uint16(top >> 48))
+    heads[ties] = coins.u64(len(ties)) >> np.uint64(16) < np.uint64(top & ((1 << 48) - 1))
+    return heads
+
+
+def _chosen(values: NDArray[Any], heads: Any) -> NDArray[Any]:
+    """The rows with heads; by their numbers, which is faster where they are few."""
+    return values[heads] if isinstance(heads, slice) else values.take(np.flatnonzero(heads), axis=0)
 
 
 @cache
@@ -174,7 +226,7 @@ class _Array:
         return len(self._values)
 
     def take(self, heads: Any) -> _Array:
-        return _Array(self._values[heads], self.columns, self._numeric)
+        return _Array(_chosen(self._values, heads), self.columns, self._numeric)
 
     def block(self, start: int, stop: int) -> NDArray[Any]:
         rows = self._values[start:stop]
@@ -250,7 +302,37 @@ class _Sparse:
             return np.asarray(self._matrix[start:stop].toarray(), np.float64)
 
 
-_Table = _Array | _Pandas | _Polars | _Sparse
+class _Mapped:
+    """A function of the rows of another table."""
+
+    def __init__(self, table: _Table, image: Image, columns: tuple[str, ...] | None) -> None:
+        self._table, self._image, self.columns = table, image, columns
+        self.width = self._made(0, 0).shape[1]
+        if columns is not None and len(columns) != self.width:
+            raise ValueError(f"There must be a name for each of {self.width} columns. Got {len(columns)}.")
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def take(self, heads: Any) -> _Mapped:
+        return _Mapped(self._table.take(heads), self._image, self.columns)
+
+    def block(self, start: int, stop: int) -> NDArray[Any]:
+        size = max(64, CELLS // max(1, self._table.width, self.width))
+        if stop - start <= size:
+            return self._made(start, stop)
+        stop = min(stop, len(self))
+        values = np.empty((stop - start, self.width))
+        for first in range(start, stop, size):
+            values[first - start : first - start + size] = self._made(first, min(first + size, stop))
+        return values
+
+    def _made(self, start: int, stop: int) -> NDArray[Any]:
+        with np.errstate(all="ignore"):  # a warning would tell of a value
+            return np.asarray(self._image(Batch(self._table.block(start, stop))), np.float64)
+
+
+_Table = _Array | _Pandas | _Polars | _Sparse | _Mapped
 
 
 def _table(X: Any, numeric: bool) -> _Table:

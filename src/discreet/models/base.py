@@ -111,11 +111,16 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _deal(self, curator: Curator, *parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
         """The bounds, and a share for each part of the plan; where bounds are not given they are paid for first."""
         if self._given is not None:
-            self.bounds_ = self._given
-            return self._given, self._asked.split(*parts)
-        self.bounds_, shares = with_bounds(curator, self._asked, parts, self.supervised and not self.labelled)
-        self._notes += (NOTE,)
+            self.bounds_, shares = self._given, self._asked.split(*parts)
+        else:
+            self.bounds_, shares = with_bounds(curator, self._asked, parts, self.supervised and not self.labelled)
+            self._notes += (NOTE,)
+        self.bounds_ = self._mapped(curator, self.bounds_)
         return self.bounds_, shares
+
+    def _mapped(self, curator: Curator, bounds: Bounds) -> Bounds:
+        """Bounds of what is learnt from: the rows as they are, unless they are mapped here, where bounds are known."""
+        return bounds
 
     def _checked(self, X: Any) -> Any:
         """Rows to predict for, as one dense array of numbers."""

@@ -117,8 +117,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """Rows to predict for, within the bounds."""
         check_is_fitted(self, "release_")
         X = self._checked(X)
-        middle = self.bounds_.centre
-        return np.clip(np.where(np.isfinite(X), X, middle), self.bounds_.lower, self.bounds_.upper)
+        narrow = getattr(self, "narrow_", self.bounds_)
+        return np.clip(np.where(np.isfinite(X), X, self.bounds_.centre), narrow.lower, narrow.upper)
 
 
 class LinearClassifier(PrivateClassifier):

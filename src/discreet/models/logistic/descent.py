@@ -33,15 +33,18 @@ from discreet.release import Release
 Floats = NDArray[np.float64]
 
 # shares of the budget: how many rows of each class, means and squares, X'X to whiten by; the rest for the gradients
-COUNTS, MOMENTS, LOOK = 0.02, 0.1, 0.12
-ROUNDS, ROUNDS_PURE = 20, 6
+SHARES, SHARES_PURE = (0.02, 0.1, 0.12), (0.08, 0.12, 0.12)
+ROUNDS, ROUNDS_PURE = 20, 8
 RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 TRUSTED = 0.05  # of the look must be left after shrinking for it to be used
+SCANTY, HOPELESS = 25.0, 60.0  # values of ρ from which some rounds, or all, count classes again
 BENT = 0.2  # about the curvature of the loss along a standardised feature
 PRIOR = 0.3  # variance of the mean of labels ±1 between data sets
 
-FAINT = "too much noise for this many rows: the slopes were shrunk to {:.0%} of what was found"
+FAINT = (
+    "much noise for this many rows: coefficients were shrunk to {:.0%} of what was found, towards class shares alone"
+)
 CLIPPED = "features were clipped at {:g} standard deviations from their means: coefficients are of the clipped values"
 
 
@@ -62,6 +65,10 @@ class Setting:
         """The power of the factor that slopes are shrunk by: with hardly any rows, rather the likelier class."""
         return 1 + self.rho / 15
 
+    def recounts(self, rounds: int) -> int:
+        """How many rounds count classes once more instead: with few rows, knowing the likelier one is worth most."""
+        return rounds if self.rho > HOPELESS else round(0.15 * rounds) if self.rho > SCANTY else 0
+
     def step(self, kept: float) -> float:
         """How far to follow the average gradient; a Newton step where rows are white."""
         plain = min(max(math.pow(self.rho, -0.4), 0.35), 1.2)
@@ -78,16 +85,18 @@ def descent(problem: Problem) -> Fit:
     | constant or collinear columns | finite coefficients |
     """
     rounds = problem.rounds or (ROUNDS_PURE if problem.budget.pure else ROUNDS)
-    each = (1 - COUNTS - MOMENTS - LOOK) / rounds
-    parts = [radial(COUNTS), radial(MOMENTS), radial(LOOK)] + [radial(each)] * rounds
+    first = SHARES_PURE if problem.budget.pure else SHARES
+    parts = [radial(share) for share in first] + [radial((1 - sum(first)) / rounds)] * rounds
     bounds, (for_counts, for_moments, for_look, *for_steps) = problem.deal(*parts)
     bounds = bounds if problem.intercept else around_zero(bounds)
     curator = problem.curator
 
     # PRIVATISE: how many rows of each class; how noisy all else will be follows from it
-    counts = class_counts(curator, for_counts, problem.classes())
-    n = total_rows(counts, problem.n)
+    first_counts = class_counts(curator, for_counts, problem.classes())
+    n = total_rows(averaged([first_counts]), problem.n)
     setting = Setting(_rho(problem, n), problem.width)
+    again = setting.recounts(rounds)
+    counts = averaged([first_counts] + [class_counts(curator, share, problem.classes()) for share in for_steps[:again]])
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations, then a look at the correlations
     standard = standard_rows(problem, bounds, for_moments, n)
@@ -95,14 +104,15 @@ def descent(problem: Problem) -> Fit:
 
     # SUMMARISE + PRIVATISE: gradients, each where the ones before have led
     walk = _Walk(curator, Directions(image, problem.width), setting, n, setting.step(kept) * flatness(counts))
-    theta, noise = walk.run(_start(counts, white, problem.intercept), for_steps)
+    start = _start(counts, problem)
+    theta, noise = walk.run(np.linalg.solve(white, start.T).T, for_steps[again:])
 
-    # SOLVE: what noise alone would have made of the slopes is taken off
-    doubt = noise**2 * (white**2).sum(axis=1)
-    theta, faint = shrunk_slopes(theta @ white.T, doubt, problem.intercept, setting.caution)
+    # SOLVE: what noise alone would have made of it is taken off
+    doubt = noise**2 * float((white**2).sum()) * len(start)
+    step, faint = shrunk(theta @ white.T - start, doubt, setting.caution)
     notes = (ADAPTS, *([FAINT.format(faint)] if faint < 0.5 else []))
     notes += (CLIPPED.format(problem.clip),) if standard.clips else ()
-    return Fit(theta @ standard.frame.T, bounds, standard.narrow, notes)
+    return Fit((start + step) @ standard.frame.T, bounds, standard.narrow, notes)
 
 
 def around_zero(bounds: Bounds) -> Bounds:
@@ -121,17 +131,32 @@ def class_counts(curator: Curator, share: Share, classes: int) -> Release:
     return curator.measure(BoundedSum(OneHot(codes, classes), name="classes"), share)
 
 
-def total_rows(counts: Release, public: int | None) -> float:
+def averaged(counts: list[Release]) -> Counts:
+    """Noisy counts of the same, averaged by their precision."""
+    precisions = [float(np.max(one.std)) ** -2 for one in counts]
+    total = sum(one.value * precision for one, precision in zip(counts, precisions, strict=True))
+    return Counts(np.asarray(total) / sum(precisions), sum(precisions) ** -0.5)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Noisy numbers of rows of each class, and the deviation of their noise."""
+
+    value: Floats
+    std: float
+
+
+def total_rows(counts: Counts, public: int | None) -> float:
     """The number of rows: public, or a noisy one that is never too small for its noise."""
     if public is not None:
         return max(float(public), 1.0)
-    total, std = float(counts.value.sum()), float(np.max(counts.std)) * math.sqrt(len(counts.value))
+    total, std = float(counts.value.sum()), counts.std * math.sqrt(len(counts.value))
     return max((total + math.sqrt(total**2 + 4 * std**2)) / 2, 1.0)
 
 
-def shares_of(counts: Release) -> Floats:
+def shares_of(counts: Counts) -> Floats:
     """The share of each class, shrunk towards equal ones as its noise has it."""
-    k, std = len(counts.value), float(np.max(counts.std))
+    k, std = len(counts.value), counts.std
     total = max(float(counts.value.sum()), std)
     even = counts.value / total - 1 / k
     found = 1 / k + even * PRIOR / (PRIOR + 4 * (std / total) ** 2)
@@ -139,20 +164,20 @@ def shares_of(counts: Release) -> Floats:
     return np.asarray(found / found.sum())
 
 
-def flatness(counts: Release) -> float:
+def flatness(counts: Counts) -> float:
     """How much flatter the loss is for so many classes than for two even ones: p(1 - p) against a quarter."""
     k = len(counts.value)
     return 0.25 * k**2 / max(k - 1, 1)
 
 
-def _start(counts: Release, white: Floats, intercept: bool) -> Floats:
-    """Log odds of the classes alone, in the coordinates of the walk."""
+def _start(counts: Counts, problem: Problem) -> Floats:
+    """Log odds of the classes alone."""
     odds = np.log(shares_of(counts))
     levels = np.array([odds[1] - odds[0]]) if len(odds) == 2 else odds - odds.mean()
-    theta = np.zeros((len(levels), len(white)))
-    if intercept:
+    theta = np.zeros((len(levels), problem.width))
+    if problem.intercept:
         theta[:, 0] = levels
-    return np.asarray(np.linalg.solve(white, theta.T).T)
+    return theta
 
 
 def standard_rows(problem: Problem, bounds: Bounds, share: Share, n: float) -> Standard:
@@ -199,7 +224,7 @@ class _Walk:
             noise = float(found.std) * self.step / self.n
             theta = theta + self.step / self.n * found.value.reshape(self.directions.width, -1).T
             late += [theta] if i >= len(shares) // 2 else []
-        return np.mean(late, axis=0), noise * remembered(len(shares), 1 - min(self.step * BENT, 1.0))
+        return np.mean(late, axis=0) if late else theta, noise * remembered(len(shares), 1 - min(self.step * BENT, 1.0))
 
 
 def remembered(rounds: int, factor: float) -> float:
@@ -208,23 +233,22 @@ def remembered(rounds: int, factor: float) -> float:
     >>> remembered(1, 0.5), round(remembered(4, 0.0), 3)
     (1.0, 0.707)
     """
+    if rounds == 0:
+        return 0.0
     first = rounds // 2
     power = factor ** np.arange(rounds)
     weights = [power[max(first - j, 0) : rounds - j].sum() for j in range(rounds)]
     return float(np.sqrt(np.square(weights).sum()) / (rounds - first))
 
 
-def shrunk_slopes(theta: Floats, doubt: Floats, intercept: bool, power: float = 1.0) -> tuple[Floats, float]:
-    """Coefficients whose slopes are shrunk by what of them is noise (James & Stein 1961), and the factor.
+def shrunk(step: Floats, doubt: float, power: float = 1.0) -> tuple[Floats, float]:
+    """A vector of which `doubt` of the squared length is noise, shrunk (James & Stein 1961), and the factor.
 
-    >>> shrunk_slopes(np.array([[5.0, 2.0, 0.0]]), np.array([1.0, 1.0, 1.0]), True)
-    (array([[5., 1., 0.]]), 0.5)
+    >>> shrunk(np.array([2.0, 0.0]), 2.0)
+    (array([1., 0.]), 0.5)
     """
-    expected = float(doubt[intercept:].sum()) * len(theta)
-    factor = max(0.0, 1 - expected / max(float((theta[:, intercept:] ** 2).sum()), 1e-300)) ** power
-    shrunk = theta.copy()
-    shrunk[:, intercept:] *= factor
-    return shrunk, factor
+    factor = max(0.0, 1 - doubt / max(float((step**2).sum()), 1e-300)) ** power
+    return step * factor, factor
 
 
 def _rho(problem: Problem, rows: float) -> float:

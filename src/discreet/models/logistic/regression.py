@@ -63,7 +63,13 @@ class LogisticRegression(LinearClassifier):
             return self._deal(curator, *parts)
 
         problem = Problem(
-            curator, self._asked, deal, lambda: len(self.classes_), self._public_count, self.fit_intercept, self.clip,
+            curator,
+            self._asked,
+            deal,
+            lambda: len(self.classes_),
+            self._public_count,
+            self.fit_intercept,
+            self.clip,
             self.rounds,
         )
         fit = METHODS[self.method](problem)

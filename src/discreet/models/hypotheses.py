@@ -1,0 +1,293 @@
+"""Learning any finite class of hypotheses: the exponential mechanism over how many rows each gets right."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.bounds import Bounds
+from discreet.budget import Budget, Neighbours, choice
+from discreet.curator import Curator
+from discreet.engines import Rows
+from discreet.events import Choice, Event
+from discreet.images import missing
+from discreet.inside import Inside
+from discreet.labels import codes_of
+from discreet.ledger import Ledger
+from discreet.mechanisms.choose import exponential
+from discreet.mechanisms.keystream import Keystream
+from discreet.models.classifier import PrivateClassifier, ordered
+from discreet.models.families import FAMILIES, Conjunction, Stump
+from discreet.query import Batch, BoundedSum, Exact, OneHot
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FREE = 1e300  # bounds that clip nothing
+BITS = 20  # gains are whole numbers in units of 2^-20
+
+
+class HypothesisClass(PrivateClassifier):
+    """The best of finitely many classifiers, chosen privately: the generic private learner.
+
+    The score of a hypothesis is the number of rows it gets right; the exponential mechanism favours high scores. What
+    can be learnt from a finite class at all can be learnt privately, from rows in proportion to the logarithm of the
+    number of hypotheses (`enough_rows`).
+
+    Parameters
+    ----------
+    hypotheses : "stumps" or "conjunctions", made of public bounds and classes; or a list of functions of a table that
+        return one label per row, or of objects with such a `predict` (fitted classifiers of scikit-learn, say). They
+        must be public: made without these rows. They are your code and see the rows: use none you do not trust.
+    epsilon, delta : the promise. With `classes` and what bounds are needed given it is the pure one, and delta is not
+        used: it is there to find classes.
+    loss : "zero-one", or a function of (predicted label, true label) within [0, 1]; it is asked about pairs of
+        classes once, before any row.
+    rowwise : True gives your hypotheses one row at a time, so that an answer cannot depend on other rows. False gives
+        them blocks of rows: faster, and you vouch for it, to the last bit of rounding.
+    neighbours, unit, n, bounds, classes, ledger, random_state : as in every private classifier. Hypotheses of your own
+        need no bounds; features are clipped if there are some.
+
+    Attributes
+    ----------
+    hypothesis_ : the one chosen.
+    index_ : its place in the list.
+    classes_, bounds_, release_ : as in every private classifier.
+
+    Guarantee
+    ---------
+    ε-differential privacy of the choice, for adding or removing one row (or replacing one). Adding a row moves all
+    scores the same way, which halves the noise (`mechanisms/proofs/hypotheses.md`).
+
+    | hypothesis, row | what happens |
+    | --- | --- |
+    | one that raises, or answers nonsense, for a row | is wrong about that row |
+    | a row with NaN or infinity, or of no known class | counts for nothing |
+    | no row at all | a hypothesis at random |
+
+    References
+    ----------
+    S. P. Kasiviswanathan, H. K. Lee, K. Nissim, S. Raskhodnikova, A. Smith, "What can we learn privately?", FOCS 2008.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 1] > 0.5, "yes", "no")
+    >>> model = HypothesisClass(epsilon=1.0, bounds=dc.Bounds(0, 1), classes=("no", "yes")).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9), model.release_.event
+    (True, Choice(epsilon=1.0, rule='exponential'))
+    """
+
+    hypothesis_: Any
+    index_: int
+
+    def __init__(
+        self,
+        hypotheses: Any = "stumps",
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        neighbours: Neighbours = "add-remove",
+        unit: str | None = None,
+        n: int | None = None,
+        bounds: Bounds | None = None,
+        classes: Sequence[Any] | None = None,
+        loss: Literal["zero-one"] | Callable[[Any, Any], float] = "zero-one",
+        rowwise: bool = True,
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.hypotheses = hypotheses
+        self.epsilon = epsilon
+        self.delta = delta
+        self.neighbours = neighbours
+        self.unit = unit
+        self.n = n
+        self.bounds = bounds
+        self.classes = classes
+        self.loss = loss
+        self.rowwise = rowwise
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _fit(self, curator: Curator) -> None:
+        if self._given is None and not isinstance(self.hypotheses, str):
+            self._given = Bounds(-FREE, FREE).matched(curator.width)
+        bounds, (share,) = self._deal(curator, choice(1.0))
+        labels = self.classes_.tolist()
+        listed = self._listed(bounds, labels)
+
+        # BOUND: a row is in one cell of each hypothesis's table of (predicted, true) classes, or in none
+        answers = Answers(listed, tuple(labels), bounds, bool(self.rowwise))
+        table = BoundedSum(OneHot(answers, len(labels) ** 2, len(listed)), order=1, name="right and wrong")
+
+        # SUMMARISE + PRIVATISE: the gains of each hypothesis, and one of them by the exponential mechanism
+        query, _ = curator.expect(table)
+        gains = _gains(self.loss, labels)
+        self.index_ = int(curator.run(Agreement("hypothesis", query, tuple(gains.ravel().tolist())), share).value)
+
+        # SOLVE: nothing to do
+        self.hypothesis_ = listed[self.index_]
+
+    def _listed(self, bounds: Bounds, labels: Sequence[Any]) -> tuple[Any, ...]:
+        if isinstance(self.hypotheses, str):
+            return FAMILIES[self.hypotheses](bounds, labels)
+        return tuple(self.hypotheses)
+
+    def decision_function(self, X: Any) -> Any:
+        """1 for the class the chosen hypothesis says, -1 for others; for two classes one number, of the second."""
+        X = self._within(X)
+        labels = self.classes_.tolist()
+        places = _places(self.hypothesis_, X, labels)
+        if places is None:
+            raise ValueError("The chosen hypothesis has no answer, or not one per row, for these rows.")
+        said = 2.0 * (places[:, None] == np.arange(len(labels))) - 1
+        return said[:, 1] if len(labels) == 2 else said
+
+    def enough_rows(self, alpha: float, beta: float = 0.05) -> int:
+        """So many rows are enough to come within `alpha` of the best hypothesis, with probability 1 - `beta`.
+
+        For rows drawn independently from a population, and expected losses in it. A public formula, with all of epsilon
+        spent on the choice: the excess is at most ln(2m/β)/(cn) for privacy, c = ε (replace-one: ε/2), and twice
+        √(ln(2(m + 1)/β)/(2n)) for the sample, m the number of hypotheses.
+
+        >>> HypothesisClass([len] * 100, 1.0).enough_rows(0.1)
+        1823
+        """
+        if not (0 < alpha < 1 and 0 < beta < 1):
+            raise ValueError(f"`alpha` and `beta` must be within 0 and 1. Got {alpha!r} and {beta!r}.")
+        m, budget = self._how_many(), self._budget()
+        rate = budget.epsilon / (1 if budget.neighbours == "add-remove" else 2)
+        privacy = math.log(2 * m / beta) / rate
+        sample = 2 * math.sqrt(math.log(2 * (m + 1) / beta) / 2)
+        root = (sample + math.sqrt(sample**2 + 4 * privacy * alpha)) / (2 * alpha)  # of n: privacy/n + sample/√n = α
+        return math.ceil(root**2)
+
+    def _how_many(self) -> int:
+        if not isinstance(self.hypotheses, str):
+            return len(tuple(self.hypotheses))
+        bounds = getattr(self, "bounds_", self.bounds)
+        stated = self.classes if self.classes is not None else getattr(bounds, "classes", None)
+        labels = getattr(self, "classes_", stated)
+        if bounds is None or bounds.width is None or labels is None:
+            raise ValueError("How many hypotheses there are follows from `bounds`, one pair a feature, and `classes`.")
+        return len(FAMILIES[self.hypotheses](bounds, list(labels)))
+
+    def _budget(self) -> Budget:
+        if isinstance(self.hypotheses, str):
+            if self.hypotheses not in FAMILIES:
+                names = ", ".join(map(repr, FAMILIES))
+                raise ValueError(f"The `hypotheses` are {names}, or a list of classifiers. Got {self.hypotheses!r}.")
+        else:
+            listed = list(self.hypotheses) if isinstance(self.hypotheses, Sequence) else []
+            if not listed or not all(callable(one) or callable(getattr(one, "predict", None)) for one in listed):
+                raise ValueError("The `hypotheses` must be a list of functions, or of objects with `predict`.")
+        if self.loss != "zero-one" and not callable(self.loss):
+            raise ValueError(f"The `loss` is 'zero-one' or a function of two labels. Got {self.loss!r}.")
+        return self._settled(super()._budget())
+
+    def _settled(self, budget: Budget) -> Budget:
+        given = self.classes if self.classes is not None else getattr(self.bounds, "classes", None)
+        if given is not None:
+            _gains(self.loss, ordered(given))  # raises, before anything is charged, if a loss is not within [0, 1]
+        return budget
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # as good as the best hypothesis: a stump knows two classes
+        return tags
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """For each row and hypothesis the cell predicted·k + true of its table; -1 where there is none."""
+
+    hypotheses: tuple[Any, ...]
+    labels: tuple[Any, ...]
+    bounds: Bounds
+    rowwise: bool
+
+    def __call__(self, batch: Batch) -> Ints:
+        """One cell per row and hypothesis."""
+        cells = np.full((len(batch), len(self.hypotheses)), -1)
+        if batch.y is None or batch.y.dtype.kind != "f" or not len(batch):
+            return cells
+        there = ~missing(batch) & np.isfinite(batch.y)
+        X = np.clip(batch.X, self.bounds.lower, self.bounds.upper)
+        X[~there] = self.bounds.centre  # in their place, so that hypotheses see numbers
+        true = np.where(there, batch.y, 0).astype(np.int64)
+        for j, hypothesis in enumerate(self.hypotheses):
+            said = self._said(hypothesis, X)
+            cells[:, j] = np.where((said >= 0) & there, said * len(self.labels) + true, -1)
+        return cells
+
+    def _said(self, hypothesis: Any, X: Floats) -> Ints:
+        labels = list(self.labels)
+        if isinstance(hypothesis, (Stump, Conjunction)) or not self.rowwise:
+            places = _places(hypothesis, X.copy(), labels)
+            return np.full(len(X), -1) if places is None else places
+        return np.array([_alone(hypothesis, row, labels) for row in X], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Agreement(Inside):
+    """A hypothesis by the exponential mechanism: scores are gains summed over rows, doubled.
+
+    Parameters
+    ----------
+    query : a table per hypothesis, of rows by (predicted, true) class.
+    gains : of each cell, whole numbers within 0 and 2^20.
+    """
+
+    name: str
+    query: BoundedSum
+    gains: tuple[int, ...]
+    proof: ClassVar[str] = "hypotheses"
+    pays: ClassVar[tuple[type[Event], ...]] = (Choice,)
+
+    def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
+        """The index of the hypothesis."""
+        assert isinstance(event, Choice) and isinstance(self.query.left, OneHot) and self.query.right is None
+        assert len(self.gains) == self.query.left.size and all(0 <= gain <= 1 << BITS for gain in self.gains)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a hypothesis's warning would tell of a row
+            counts: Exact = rows.sum(self.query)
+        counts = counts.reshape(self.query.left.columns, self.query.left.size).astype(object)
+        scores = 2 * (counts @ np.array(self.gains, dtype=object))
+        step = (1 << BITS) if budget.neighbours == "add-remove" else 2 << BITS
+        return exponential(scores, event.epsilon, step, rng), None
+
+
+def _gains(loss: Any, labels: Sequence[Any]) -> Ints:
+    """1 - loss for each pair of classes (predicted, true), on the grid."""
+    if loss == "zero-one":
+        return np.eye(len(labels), dtype=np.int64) << BITS
+    values = np.array([[float(loss(said, true)) for true in labels] for said in labels])
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError("The `loss` must be within 0 and 1 for every pair of classes.")
+    return np.rint((1 - values) * 2.0**BITS).astype(np.int64)
+
+
+def _places(hypothesis: Any, X: Floats, labels: list[Any]) -> Ints | None:
+    """The place of each row's predicted class, -1 for any other answer; None where there are not as many as rows."""
+    if isinstance(hypothesis, (Stump, Conjunction)):
+        return hypothesis.places(X, labels)
+    predict = getattr(hypothesis, "predict", hypothesis)
+    try:
+        with np.errstate(all="ignore"):
+            said = np.asarray(predict(X))
+        return codes_of(said, labels) if said.shape == (len(X),) else None
+    except Exception:  # whatever it was about, it stays untold
+        return None
+
+
+def _alone(hypothesis: Any, row: Floats, labels: list[Any]) -> int:
+    places = _places(hypothesis, row[None].copy(), labels)
+    return -1 if places is None else int(places[0])

@@ -1,0 +1,102 @@
+"""What kernel machines share: public features of the rows, and a private linear model of those."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.bounds import Bounds
+from discreet.budget import Budget
+from discreet.curator import Curator
+from discreet.engines import Rows
+from discreet.features import FixedFeatures, LandmarkFeatures, RandomFourierFeatures
+from discreet.features.similarity import Kernel
+from discreet.models.base import PrivateEstimator
+
+SHIFT = ("gaussian", "laplacian")  # kernels of x - z, which have Fourier features
+
+
+class KernelMachine(PrivateEstimator):
+    """A private linear model of public features, whose inner products are about a kernel.
+
+    Subclasses name the linear model (`_linear`) and predict.
+
+    Attributes
+    ----------
+    features_ : the features, a transformer that learnt nothing.
+    linear_ : the private linear model of them.
+    bounds_ : the bounds of the rows, given or estimated privately.
+    """
+
+    kernel: str | Kernel
+    gamma: float | None
+    degree: int
+    n_components: int
+    landmarks: Any
+    seed: int
+
+    features_: FixedFeatures
+    linear_: Any
+
+    def _features(self, bounds: Bounds | None = None) -> FixedFeatures:
+        options: dict[str, Any] = {"gamma": self.gamma, "bounds": bounds, "seed": self.seed}
+        if self.kernel in SHIFT and self.landmarks is None:
+            return RandomFourierFeatures(self.n_components, kernel=self.kernel, **options)  # type: ignore[arg-type]
+        return LandmarkFeatures(self.kernel, self.n_components, landmarks=self.landmarks, degree=self.degree, **options)
+
+    @abstractmethod
+    def _linear(self) -> Any:
+        """The linear model, with the budget and public facts of this one."""
+
+    def _budget(self) -> Budget:
+        super()._budget()
+        budget: Budget = self._linear()._budget()
+        return budget
+
+    def _public(self, rows: Rows) -> Bounds:
+        bounds: Bounds = self._linear()._public(rows)
+        return bounds
+
+    def _remember_columns(self, X: Any, rows: Rows) -> None:
+        super()._remember_columns(X, rows)
+        self._features()._check(rows.width)  # raises before anything is charged
+
+    def _fit(self, curator: Curator) -> None:
+        self.linear_ = linear = self._linear()
+        linear._asked, linear._public_count, linear._notes = self._asked, self._public_count, ()
+        if self._given is not None:
+            linear._given = self._map(curator, self._given)
+        else:  # the linear model's plan pays for bounds of the rows; then they are mapped
+            linear._given, linear._mapped = None, self._map
+        try:
+            linear._fit(curator)
+            self._notes += linear._notes
+        finally:
+            linear.__dict__.pop("_mapped", None)
+            del linear._asked, linear._public_count, linear._given, linear._notes
+        linear.n_features_in_ = len(self.features_.get_feature_names_out())
+
+    def _map(self, curator: Curator, bounds: Bounds) -> Bounds:
+        """BOUND: features of the rows from here on, and bounds of those."""
+        self.bounds_, self.features_ = bounds, self._features(bounds).settle(bounds)
+        curator.map(self.features_.image_)
+        return self.features_.out_bounds.matched(curator.width)
+
+    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+        """Learn from the rows, privately; see `PrivateEstimator.fit`."""
+        super().fit(X, y, **options)
+        self.linear_.release_ = self.release_
+        return self
+
+    def _made(self, X: Any) -> Any:
+        """The features of rows to predict for."""
+        check_is_fitted(self, "release_")
+        return self.features_.transform(self._checked(X))
+
+
+def options_of(estimator: PrivateEstimator, *more: str) -> dict[str, Any]:
+    """The parameters that a linear model takes over."""
+    names = ("epsilon", "delta", "neighbours", "unit", "n", "bounds", *more)
+    return {name: getattr(estimator, name) for name in names}
