@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,3 +37,16 @@ def _same_type(values: NDArray[Any], known: Sequence[Any]) -> NDArray[np.int64]:
         if isinstance(match, np.ndarray):  # not where text is compared with a number
             code[match] = place
     return code
+
+
+def ordered(labels: Iterable[Any]) -> tuple[Any, ...]:
+    """Labels in their natural order, or as they come where there is none.
+
+    >>> ordered(["b", "a"]), ordered([2, "x", 1])
+    (('a', 'b'), (2, 'x', 1))
+    """
+    plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    try:
+        return tuple(sorted(plain))
+    except TypeError:
+        return tuple(plain)

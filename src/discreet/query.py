@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.budget import Neighbours
 
@@ -323,8 +323,8 @@ class Lattice:
         np.copyto(z, 0.0, where=~np.isfinite(size) | lost)
         return z, factor
 
-    def line(self, z: Floats, coefficients: Sequence[float]) -> Floats:
-        """θ·x for each row x on this grid: θ is put on a grid too, on which the product is exact."""
+    def line(self, z: Floats, coefficients: ArrayLike) -> Floats:
+        """θ·x for each row x on this grid, for each θ there is: θ is put on a grid too, where the product is exact."""
         theta = np.asarray(coefficients, np.float64)
         # |θ·z| <= ‖θ‖·limit in grid units: below 2^52
         unit = math.frexp(max(float(np.sqrt((theta * theta).sum())), 2.0**-900))[1] - (50 - self.limit.bit_length())

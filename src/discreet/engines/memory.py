@@ -123,7 +123,7 @@ class Memory:
         some._block = min(self._size, some._size)
         return some
 
-    def kept(self, dtype: Any = np.float64) -> Memory:
+    def held(self, dtype: Any = np.float64) -> Memory:
         """The same rows, their features made now and held as `dtype`, which must hold them exactly; unless too many."""
         some, rows = self._take(slice(None)), len(self._table)
         if rows * self.width <= KEPT:

@@ -1,6 +1,10 @@
 """Models with scikit-learn's contract that are private."""
 
 from discreet.models.base import PrivateEstimator, PrivateRegressor
+from discreet.models.classifier import LinearClassifier, PrivateClassifier
+from discreet.models.families import Conjunction, Stump, conjunctions, stumps
+from discreet.models.hypotheses import HypothesisClass
+from discreet.models.kernels import KernelRidge
 from discreet.models.linear import (
     BayesianLinearRegression,
     ElasticNet,
@@ -9,14 +13,31 @@ from discreet.models.linear import (
     Ridge,
     Statistics,
 )
+from discreet.models.logistic import LogisticRegression
+from discreet.models.online import OnlineClassifier
+from discreet.models.selection import PrivateSearchCV
+from discreet.models.sgd import SGDClassifier, SGDRegressor
 
 __all__ = [
     "BayesianLinearRegression",
+    "Conjunction",
     "ElasticNet",
+    "HypothesisClass",
+    "KernelRidge",
     "Lasso",
+    "LinearClassifier",
     "LinearRegression",
+    "LogisticRegression",
+    "OnlineClassifier",
+    "PrivateClassifier",
     "PrivateEstimator",
     "PrivateRegressor",
+    "PrivateSearchCV",
     "Ridge",
+    "SGDClassifier",
+    "SGDRegressor",
     "Statistics",
+    "Stump",
+    "conjunctions",
+    "stumps",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from discreet.curator import Curator
 from discreet.engines import Rows
 from discreet.events import Approximate, Event
 from discreet.inside import Inside
+from discreet.labels import ordered
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.threshold import select_keys
 from discreet.models.base import PrivateEstimator
@@ -155,19 +156,6 @@ class FoundLabels(Inside):
             epsilon = min(epsilon / 2, 100.0)
             delta *= math.exp(-epsilon) / 2 * (1 - 1e-12)
         return ordered(select_keys(rows.tally(), epsilon, delta, rng)), None
-
-
-def ordered(labels: Iterable[Any]) -> tuple[Any, ...]:
-    """Labels in their natural order, or as they come where there is none.
-
-    >>> ordered(["b", "a"]), ordered([2, "x", 1])
-    (('a', 'b'), (2, 'x', 1))
-    """
-    plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
-    try:
-        return tuple(sorted(plain))
-    except TypeError:
-        return tuple(plain)
 
 
 def as_array(labels: Sequence[Any]) -> NDArray[Any]:

@@ -18,11 +18,11 @@ from discreet.engines import Rows
 from discreet.events import Choice, Event
 from discreet.images import missing
 from discreet.inside import Inside
-from discreet.labels import codes_of
+from discreet.labels import codes_of, ordered
 from discreet.ledger import Ledger
 from discreet.mechanisms.choose import exponential
 from discreet.mechanisms.keystream import Keystream
-from discreet.models.classifier import PrivateClassifier, ordered
+from discreet.models.classifier import PrivateClassifier
 from discreet.models.families import FAMILIES, Conjunction, Stump
 from discreet.query import Batch, BoundedSum, Exact, OneHot
 

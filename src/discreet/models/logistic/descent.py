@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,27 +93,30 @@ def descent(problem: Problem) -> Fit:
     curator = problem.curator
 
     # PRIVATISE: how many rows of each class; how noisy all else will be follows from it
-    first_counts = class_counts(curator, for_counts, problem.classes())
-    n = total_rows(averaged([first_counts]), problem.n)
+    counts = class_counts(curator, for_counts, problem.classes())
+    n = total_rows(counts, problem.n)
     setting = Setting(_rho(problem, n), problem.width)
     again = setting.recounts(rounds)
-    counts = averaged([first_counts] + [class_counts(curator, share, problem.classes()) for share in for_steps[:again]])
+    for i, share in enumerate(for_steps[:again]):
+        query = _recount(problem.width, len(counts.value), f"round {i + 1}")
+        counts = counts.with_more(curator.measure(query, share))
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations, then a look at the correlations
     standard = standard_rows(problem, bounds, for_moments, n)
     image, white, kept = _white(curator, standard, for_look, n)
 
     # SUMMARISE + PRIVATISE: gradients, each where the ones before have led
-    walk = _Walk(curator, Directions(image, problem.width), setting, n, setting.step(kept) * flatness(counts))
+    step = setting.step(kept) * flatness(len(counts.value))
+    walk = Walk(curator, Directions(image, problem.width), setting.clip, n, step)
     start = _start(counts, problem)
-    theta, noise = walk.run(np.linalg.solve(white, start.T).T, for_steps[again:])
+    theta, noise = walk.run(np.asarray(np.linalg.solve(white, start.T).T), for_steps[again:])
 
     # SOLVE: what noise alone would have made of it is taken off
     doubt = noise**2 * float((white**2).sum()) * len(start)
-    step, faint = shrunk(theta @ white.T - start, doubt, setting.caution)
+    moved, faint = shrunk(theta @ white.T - start, doubt, setting.caution)
     notes = (ADAPTS, *([FAINT.format(faint)] if faint < 0.5 else []))
     notes += (CLIPPED.format(problem.clip),) if standard.clips else ()
-    return Fit((start + step) @ standard.frame.T, bounds, standard.narrow, notes)
+    return Fit((start + moved) @ standard.frame.T, bounds, standard.narrow, notes)
 
 
 def around_zero(bounds: Bounds) -> Bounds:
@@ -121,29 +125,56 @@ def around_zero(bounds: Bounds) -> Bounds:
     return Bounds(-far, far, bounds.target, bounds.classes)
 
 
-def class_counts(curator: Curator, share: Share, classes: int) -> Release:
-    """The noisy number of whole rows of each class."""
-
-    def codes(rows: Batch) -> NDArray[np.int64]:
-        assert rows.y is not None
-        return np.where(missing(rows) | ~np.isfinite(rows.y), -1, np.nan_to_num(rows.y)).astype(np.int64)
-
-    return curator.measure(BoundedSum(OneHot(codes, classes), name="classes"), share)
-
-
-def averaged(counts: list[Release]) -> Counts:
-    """Noisy counts of the same, averaged by their precision."""
-    precisions = [float(np.max(one.std)) ** -2 for one in counts]
-    total = sum(one.value * precision for one, precision in zip(counts, precisions, strict=True))
-    return Counts(np.asarray(total) / sum(precisions), sum(precisions) ** -0.5)
-
-
 @dataclass(frozen=True)
 class Counts:
     """Noisy numbers of rows of each class, and the deviation of their noise."""
 
     value: Floats
     std: float
+
+    def with_more(self, found: Release) -> Counts:
+        """These and other noisy counts of the same classes, averaged by their precision.
+
+        Of two classes the others tell the difference alone.
+        """
+        value, std = found.value[0], float(found.std)
+        if value.ndim == 0:
+            total, apart = self.value.sum(), self.value[1] - self.value[0]
+            apart, _ = _average((apart, math.sqrt(2) * self.std), (value, std))
+            return Counts(np.array([total - apart, total + apart]) / 2, self.std)
+        return Counts(*_average((self.value, self.std), (value, std)))
+
+
+def _average(one: tuple[Any, float], other: tuple[Any, float]) -> tuple[Any, float]:
+    """Two noisy values of the same, averaged by their precision, and the deviation of the result."""
+    (a, a_std), (b, b_std) = one, other
+    total = a_std**-2 + b_std**-2
+    return (a * a_std**-2 + b * b_std**-2) / total, total**-0.5
+
+
+def class_counts(curator: Curator, share: Share, classes: int) -> Counts:
+    """The noisy number of whole rows of each class."""
+
+    def codes(rows: Batch) -> NDArray[np.int64]:
+        assert rows.y is not None
+        return np.where(missing(rows) | ~np.isfinite(rows.y), -1, np.nan_to_num(rows.y)).astype(np.int64)
+
+    found = curator.measure(BoundedSum(OneHot(codes, classes), name="classes"), share)
+    return Counts(np.asarray(found.value, np.float64), float(np.max(found.std)))
+
+
+def _recount(width: int, classes: int, name: str) -> BoundedSum:
+    """Classes counted once more, in the shape of a gradient, so that what is asked looks the same."""
+
+    def one(rows: Batch) -> Floats:
+        return np.where(missing(rows), np.nan, 1.0)[:, None] * np.eye(1, width)
+
+    def label(rows: Batch) -> Floats:
+        assert rows.y is not None
+        many = (rows.y[:, None] == np.arange(classes)) + np.where(np.isfinite(rows.y), 0.0, np.nan)[:, None]
+        return many if classes > 2 else 2 * rows.y - 1
+
+    return BoundedSum(one, label, norm=1, left_norm=1, name=name)
 
 
 def total_rows(counts: Counts, public: int | None) -> float:
@@ -164,10 +195,9 @@ def shares_of(counts: Counts) -> Floats:
     return np.asarray(found / found.sum())
 
 
-def flatness(counts: Counts) -> float:
-    """How much flatter the loss is for so many classes than for two even ones: p(1 - p) against a quarter."""
-    k = len(counts.value)
-    return 0.25 * k**2 / max(k - 1, 1)
+def flatness(classes: int) -> float:
+    """How much flatter the loss is for so many even classes than for two: a quarter over p(1 - p)."""
+    return 0.25 * classes**2 / max(classes - 1, 1)
 
 
 def _start(counts: Counts, problem: Problem) -> Floats:
@@ -200,16 +230,16 @@ def _white(curator: Curator, standard: Standard, share: Share, n: float) -> tupl
     if kept < TRUSTED:
         return standard.rows, np.eye(width), 0.0
     image = Mixed(standard.scaled, standard.frame @ whitening(matrix, max(LOOSE * kept * spectral(noise, width), 0.01)))
-    return image, np.linalg.solve(standard.frame, image.matrix), kept
+    return image, np.asarray(np.linalg.solve(standard.frame, image.matrix)), kept
 
 
 @dataclass(frozen=True)
-class _Walk:
+class Walk:
     """Descent along noisy gradients."""
 
     curator: Curator
     directions: Directions
-    setting: Setting
+    clip: float
     n: float
     step: float
 
@@ -219,7 +249,7 @@ class _Walk:
         residuals = two if len(theta) == 1 else many
         late, noise = [], 0.0
         for i, share in enumerate(shares):
-            query = gradient(self.directions, theta, self.setting.clip, residuals, f"gradient {i + 1}")
+            query = gradient(self.directions, theta, self.clip, residuals, f"round {i + 1}")
             found = self.curator.measure(query, share)
             noise = float(found.std) * self.step / self.n
             theta = theta + self.step / self.n * found.value.reshape(self.directions.width, -1).T

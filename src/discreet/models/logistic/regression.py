@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -13,14 +13,18 @@ from discreet.curator import Curator
 from discreet.ledger import Ledger
 from discreet.models.classifier import LinearClassifier
 from discreet.models.logistic.descent import descent
+from discreet.models.logistic.plain import gradient_descent
 from discreet.models.logistic.problem import Fit, Problem
+from discreet.models.logistic.quadratic import quadratic
 
-Method = Literal["auto"]
-METHODS: dict[str, Callable[[Problem], Fit]] = {"auto": descent}
+Method = Literal["auto", "gradient", "quadratic"]
+METHODS: dict[str, Callable[[Problem], Fit]] = {"auto": descent, "gradient": gradient_descent, "quadratic": quadratic}
 
 
 class LogisticRegression(LinearClassifier):
     """Logistic regression with differential privacy."""
+
+    sharpest: ClassVar[dict[str, Any]] = {"rounds": 1}
 
     def __init__(
         self,
@@ -56,6 +60,10 @@ class LogisticRegression(LinearClassifier):
     def _budget(self) -> Budget:
         if self.method not in get_args(Method):
             raise ValueError(f"The `method` of LogisticRegression is one of {get_args(Method)}. Got {self.method!r}.")
+        if self.rounds is not None and not (isinstance(self.rounds, (int, np.integer)) and 1 <= self.rounds <= 10_000):
+            raise ValueError(f"The `rounds` must be a whole number from 1 to 10000, or None. Got {self.rounds!r}.")
+        if self.clip is not None and not (self.clip > 0 and np.isfinite(self.clip)):
+            raise ValueError(f"The `clip` must be a number > 0, or None. Got {self.clip!r}.")
         return super()._budget()
 
     def _fit(self, curator: Curator) -> None:

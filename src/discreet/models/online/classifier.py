@@ -17,8 +17,9 @@ from discreet.engines.memory import is_rows
 from discreet.errors import LedgerError
 from discreet.events import Event, Gaussian, Pure
 from discreet.images import Scaled, missing
+from discreet.labels import ordered
 from discreet.ledger import Ledger
-from discreet.models.classifier import LinearClassifier, ordered
+from discreet.models.classifier import LinearClassifier
 from discreet.models.online.learners import Ftrl, Game, Giga, Igd, Learner
 from discreet.models.online.losses import Loss, Shrunk
 from discreet.models.online.running import Roots, Tree

@@ -1,0 +1,31 @@
+"""How good a model is (CL12).
+
+For rows that you may see, exact and NOT private: `roc`, `auc`, `confusion`, `calibration`, `error_curve`. For private
+test rows, with noise that is paid for: `private_accuracy`, `private_confusion`, `private_auc`, `private_calibration`,
+and `private_scores`, from which `auc_of`, `roc_of` and `calibration_of` are made for nothing more.
+"""
+
+from discreet.evaluate.curves import Calibration, Confusion, Roc, auc, calibration, confusion, roc
+from discreet.evaluate.paid import private_accuracy, private_confusion
+from discreet.evaluate.scores import auc_of, calibration_of, private_auc, private_calibration, private_scores, roc_of
+from discreet.evaluate.study import ErrorCurve, error_curve
+
+__all__ = [
+    "Calibration",
+    "Confusion",
+    "ErrorCurve",
+    "Roc",
+    "auc",
+    "auc_of",
+    "calibration",
+    "calibration_of",
+    "confusion",
+    "error_curve",
+    "private_accuracy",
+    "private_auc",
+    "private_calibration",
+    "private_confusion",
+    "private_scores",
+    "roc",
+    "roc_of",
+]

@@ -1,0 +1,183 @@
+"""Curves and tables for those who hold the test rows: exact, and so NOT private.
+
+Keep what these return as you keep the rows; `discreet.evaluate.paid` has the versions to publish.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
+
+from discreet.evaluate.axes import axes
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Roc:
+    """How many of the positive rows are found (`tpr`) for how many false alarms (`fpr`), threshold by threshold."""
+
+    fpr: Floats
+    tpr: Floats
+    thresholds: Floats
+    auc: float
+
+    def plot(self, ax: Any = None, label: str | None = None) -> Any:
+        """The curve, with the diagonal of a guess."""
+        ax = axes(ax)
+        ax.plot(self.fpr, self.tpr, label=label or f"AUC {self.auc:.3f}")
+        ax.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle=":")
+        ax.set(xlabel="false positive rate", ylabel="true positive rate")
+        ax.legend(loc="lower right")
+        return ax
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """How many rows of each class (rows of the table) were given each class (its columns)."""
+
+    classes: tuple[Any, ...]
+    counts: NDArray[Any]
+
+    @property
+    def accuracy(self) -> float:
+        """The share on the diagonal; NaN of nothing."""
+        total = self.counts.sum()
+        return float(np.trace(self.counts) / total) if total > 0 else float("nan")
+
+    @property
+    def recall(self) -> Floats:
+        """Of each class, the share that was found."""
+        return _shares(np.diag(self.counts), self.counts.sum(axis=1))
+
+    @property
+    def precision(self) -> Floats:
+        """Of what was given each class, the share that was right."""
+        return _shares(np.diag(self.counts), self.counts.sum(axis=0))
+
+    def plot(self, ax: Any = None) -> Any:
+        """The table, each row as shares of its class."""
+        ax = axes(ax)
+        shares = np.nan_to_num(_shares(self.counts, self.counts.sum(axis=1, keepdims=True)))
+        ax.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+        for (i, j), count in np.ndenumerate(self.counts):
+            ax.text(j, i, f"{count:.0f}", ha="center", va="center", color="white" if shares[i, j] > 0.5 else "black")
+        places = range(len(self.classes))
+        ax.set_xticks(places, [str(label) for label in self.classes])
+        ax.set_yticks(places, [str(label) for label in self.classes])
+        ax.set(xlabel="predicted", ylabel="true")
+        return ax
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """How often rows of a predicted probability are positive; NaN for cells without rows."""
+
+    edges: Floats
+    predicted: Floats
+    observed: Floats
+    counts: Floats
+    interval: tuple[Floats, Floats] | None = None
+
+    @property
+    def error(self) -> float:
+        """The mean distance of predicted and observed, by rows (expected calibration error)."""
+        there = np.isfinite(self.observed) & (self.counts > 0)
+        if not there.any():
+            return float("nan")
+        return float(np.average(np.abs(self.predicted - self.observed)[there], weights=self.counts[there]))
+
+    def plot(self, ax: Any = None, label: str | None = None) -> Any:
+        """Observed against predicted; a calibrated model lies on the diagonal."""
+        ax = axes(ax)
+        ax.plot(self.predicted, self.observed, marker="o", label=label)
+        if self.interval is not None:
+            ax.vlines(self.predicted, *self.interval, linewidth=0.8)
+        ax.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle=":")
+        ax.set(xlabel="predicted probability", ylabel="observed share")
+        return ax
+
+
+def roc(y: Any, scores: Any, *, positive: Any = None) -> Roc:
+    """The ROC curve of scores. NOT private: for rows that you may see.
+
+    Parameters
+    ----------
+    y : the true classes, two of them.
+    scores : one number per row, larger for the positive class.
+    positive : which class that is; the second in order if None.
+
+    Examples
+    --------
+    >>> curve = roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> curve.auc, curve.fpr.tolist()
+    (0.75, [0.0, 0.0, 0.5, 0.5, 1.0])
+    """
+    truth, scores = _binary(y, positive), np.asarray(scores, np.float64)
+    fpr, tpr, thresholds = roc_curve(truth, scores)
+    return Roc(fpr, tpr, thresholds, float(roc_auc_score(truth, scores)))
+
+
+def auc(y: Any, scores: Any, *, positive: Any = None) -> float:
+    """The area under the ROC curve: how often a positive row scores above a negative one. NOT private.
+
+    With more than two classes `scores` has a column for each, and the mean over the classes is given, each against the
+    rest.
+
+    >>> auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
+    scores = np.asarray(scores, np.float64)
+    if scores.ndim == 2 and scores.shape[1] > 2:
+        return float(roc_auc_score(np.asarray(y), scores, multi_class="ovr"))
+    return float(roc_auc_score(_binary(y, positive), scores[:, 1] if scores.ndim == 2 else scores))
+
+
+def confusion(y: Any, predicted: Any, classes: Any = None) -> Confusion:
+    """The confusion matrix. NOT private: for rows that you may see.
+
+    >>> table = confusion(["a", "b", "b"], ["a", "a", "b"])
+    >>> table.counts.tolist(), round(table.accuracy, 3)
+    ([[1, 0], [1, 1]], 0.667)
+    """
+    y, predicted = np.asarray(y), np.asarray(predicted)
+    known = np.unique(np.concatenate([y, predicted])) if classes is None else np.asarray(classes)
+    if len(y) == 0:
+        return Confusion(tuple(known.tolist()), np.zeros((len(known), len(known)), dtype=np.int64))
+    return Confusion(tuple(known.tolist()), np.asarray(confusion_matrix(y, predicted, labels=known)))
+
+
+def calibration(y: Any, probabilities: Any, bins: int = 10, *, positive: Any = None) -> Calibration:
+    """How often rows of a predicted probability are positive, in even cells. NOT private.
+
+    >>> curve = calibration([0, 1, 1, 1], [0.1, 0.1, 0.9, 0.9], bins=2)
+    >>> curve.observed.tolist(), round(curve.error, 6)
+    ([0.5, 1.0], 0.25)
+    """
+    truth, p = _binary(y, positive), np.asarray(probabilities, np.float64)
+    p = p[:, 1] if p.ndim == 2 else p
+    edges = np.linspace(0, 1, bins + 1)
+    cell = np.searchsorted(edges[1:-1], p, side="right")
+    counts = np.bincount(cell, minlength=bins).astype(np.float64)
+    sums = [np.bincount(cell, weights, bins) for weights in (p, truth)]
+    return Calibration(edges, _shares(sums[0], counts), _shares(sums[1], counts), counts)
+
+
+def _binary(y: Any, positive: Any) -> NDArray[np.int64]:
+    y = np.asarray(y)
+    known = np.unique(y)
+    if positive is None:
+        if len(known) != 2:
+            raise ValueError(f"Two classes are needed, or `positive`, the one of interest. Got {len(known)} classes.")
+        positive = known[1]
+    return np.asarray(y == positive, np.int64)
+
+
+def _shares(part: Any, whole: Any) -> Floats:
+    part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
+    nothing = np.full(np.broadcast(part, whole).shape, np.nan)
+    return np.asarray(np.divide(part, whole, out=nothing, where=whole != 0))

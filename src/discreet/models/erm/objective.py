@@ -1,0 +1,260 @@
+"""Objective perturbation (CL2, CL3): the minimum of a regularised sum of losses with a random linear term."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting import epsilon, gauss
+from discreet.bounds import Bounds
+from discreet.budget import Budget, Part, Share, approximate, minimum, radial
+from discreet.curator import deal
+from discreet.engines import Rows
+from discreet.events import Approximate, Composed, Event, Gaussian, Minimum, Pure
+from discreet.inside import Inside
+from discreet.mechanisms.gaussian import add_gaussian
+from discreet.mechanisms.keystream import Keystream
+from discreet.mechanisms.norm import add_norm
+from discreet.models.erm.accelerated import FINEST, Minimiser
+from discreet.models.erm.output import noised
+from discreet.models.erm.problem import Problem, Unit, columns_of
+
+Floats = NDArray[np.float64]
+
+FOR_ERROR = 0.01  # of μ², for the noise that covers numerical error
+FOR_ERROR_PURE = 0.03  # of ε
+FOR_EXCESS = 0.15  # of ε, at most, goes to the excess
+REACH = 10.0  # how far the random term may push the coefficients of a class, about
+FINE = 40  # the random term's scale is at least 2^40 steps of its grid
+TAIL = 46.0  # standard deviations beyond which no Gaussian length is expected: e^(-46²/2) < 1e-459
+RARE = 64.0  # in the exponent of a probability that pure ε absorbs
+
+
+def objective(problem: Problem) -> Floats:
+    """Coefficients of least regularised loss plus b·θ, with b Gaussian.
+
+    The objective of a class is Σ loss(±u·θ) + Λ/2·‖θ‖² + b·θ over a ball, rows u in the unit ball, slopes of the loss
+    within -1 and 0, b drawn afresh for each class. With σ the deviation of b and β the curvature of the loss, its exact
+    minimum has the privacy of `events.Minimum(σ, log(1 + β/Λ))`. What numbers cannot be exact about is bounded by a
+    public tolerance and covered by a little noise on the result, with 1% of μ². For replace-one neighbours, and where
+    the number of classes has to be found, an (ε, δ) share is split again inside.
+
+    Guarantee
+    ---------
+    That of the budget, which needs δ > 0, whatever the rows (up to 2^26 of them), float error charged:
+    `mechanisms/proofs/objective.md`.
+
+    Returns
+    -------
+    One line per class (of two classes: one line, for the second), for rows u = (z, 1)/‖(z, 1)‖.
+
+    | data | what comes out |
+    | --- | --- |
+    | no rows, one row, one class | noise, and hardly more |
+    | constant or collinear columns, separable classes | finite coefficients: Λ > 0, and a ball |
+
+    References
+    ----------
+    Chaudhuri, Monteleoni & Sarwate, "Differentially private empirical risk minimization", JMLR 2011; Redberg, Koskela
+    & Wang, "Improving the privacy and practicality of objective perturbation", NeurIPS 2023, for the tight account;
+    Iyengar and others, "Towards practical differentially private convex optimization", S&P 2019, for noise that covers
+    an inexact minimum.
+    """
+    if problem.budget.pure:
+        raise ValueError("Objective perturbation with Gaussian noise needs delta > 0. Hint: method='objective-pure'.")
+    bounds, shares, events, strength = _shares(problem)
+
+    # BOUND: rows in the unit ball
+    image, columns = Unit.by(bounds), len(events) - 1
+
+    # SUMMARISE and PRIVATISE: the minimum of the noised objective, inside the curator; then noise for its error
+    scale = _multiplier(events[0])
+    minimiser = Minimiser(
+        image,
+        problem.loss,
+        columns,
+        strength,
+        float(problem.radius),
+        push=scale * (math.sqrt(image.width) + TAIL),
+        blur=math.sqrt(image.width) * _unit(scale),
+    )
+    inside = PerturbedMinimum("coefficients", minimiser, events)
+    inside.check(problem.curator.buys(shares[0]))
+    for share in shares[1:]:  # of the same plan, and spent by the same run
+        problem.curator._pay(share)
+    return np.asarray(problem.curator.run(inside, shares[0]).value)
+
+
+def _shares(problem: Problem) -> tuple[Bounds, tuple[Share, ...], tuple[Event, ...], float]:
+    """Bounds, shares, the events they pay for (a minimum for each class, noise), and Λ."""
+    if problem.known is not None and problem.budget.neighbours == "add-remove":
+        strength, parts = _parts(problem, problem.budget, columns_of(problem.known))
+        bounds, shares = problem.deal(*parts)
+        return bounds, shares, tuple(problem.curator.buys(share) for share in shares), strength
+    bounds, shares = problem.deal(approximate(1.0))
+    paid = problem.curator.buys(shares[0])
+    assert isinstance(paid, Approximate)
+    budget = inner(paid, problem.budget)
+    strength, parts = _parts(problem, budget, columns_of(problem.classes()))
+    return bounds, shares, deal(budget.split(*parts)[0].plan), strength
+
+
+def _parts(problem: Problem, budget: Budget, columns: int) -> tuple[float, list[float | Part]]:
+    """Λ and the parts of a plan."""
+    strength = problem.strength or rule(budget, problem.loss.curvature, columns, problem.width)
+    excess = math.log1p(problem.loss.curvature / strength)
+    return float(strength), [*[minimum((1 - FOR_ERROR) / columns, excess)] * columns, FOR_ERROR]
+
+
+def inner(paid: Approximate, budget: Budget) -> Budget:
+    """What may be spent for add-remove neighbours where so much was paid.
+
+    To replace a row is to remove one and to add one: of an (ε, δ) promise remains (2ε, (1 + e^ε)δ).
+    """
+    if budget.neighbours == "add-remove":
+        return Budget(paid.epsilon, paid.delta)
+    half = min(paid.epsilon / 2, 100.0)
+    return Budget(half, paid.delta * math.exp(-half) / 2 * (1 - 1e-12))
+
+
+def rule(budget: Budget, curvature: float, columns: int, width: int) -> float:
+    """Λ for a budget: the excess takes at most 15% of ε, and the random term is pushing by 10 at most, about.
+
+    >>> round(rule(Budget(1.0, 1e-6), 0.25, 1, 64), 2)
+    3.38
+    """
+    noise = math.sqrt(columns * width) / gauss.mu_of(budget.epsilon, budget.delta)
+    return max(_enough(budget.epsilon / columns, curvature), noise / REACH)
+
+
+def _enough(budget: float, curvature: float) -> float:
+    """The Λ whose excess takes 15% of ε."""
+    return curvature / math.expm1(min(FOR_EXCESS * budget, 30.0))
+
+
+def objective_pure(problem: Problem) -> Floats:
+    """The same with δ = 0: b of a density ∝ exp(-r‖b‖).
+
+    One row moves the b that belongs to a minimum by at most 1, and the volume around it by a factor between 1 and
+    1 + β/Λ: so the exact minimum of a class is (r + log(1 + β/Λ))-private (2r + log(1 + β/Λ) where a row is replaced).
+    Numerical error is covered by noise of gamma radius with 3% of ε.
+
+    Guarantee
+    ---------
+    Pure ε-differential privacy, add-remove or replace-one, whatever the rows (up to 2^26 of them), float error charged:
+    `mechanisms/proofs/objective.md`. The bound is that of a sum of losses, added to or removed from: half the noise of
+    algorithm 2 of the paper, whose rows are exchanged.
+
+    References
+    ----------
+    Chaudhuri, Monteleoni & Sarwate, "Differentially private empirical risk minimization", JMLR 2011, algorithm 2.
+    """
+    if not problem.budget.pure:
+        raise ValueError("Pure objective perturbation is for delta = 0. Hint: method='objective'.")
+    bounds, (first, second) = problem.deal(radial(1 - FOR_ERROR_PURE), radial(FOR_ERROR_PURE))
+    events = problem.curator.buys(first), problem.curator.buys(second)
+    columns, epsilons = columns_of(problem.classes()), [_epsilon(event) for event in events]
+
+    # BOUND: rows in the unit ball
+    image = Unit.by(bounds)
+
+    # SUMMARISE and PRIVATISE: as above
+    curvature, each = problem.loss.curvature, epsilons[0] / columns
+    strength = float(problem.strength or max(_enough(each, curvature), image.width / each / REACH))
+    rate = rate_of(each, curvature / strength, problem.budget)
+    if rate <= 0:
+        raise ValueError(
+            f"The `strength` must be larger for this epsilon: log(1 + curvature/strength) is at least the "
+            f"{each:.3g} that a class has. Got {strength!r}."
+        )
+    exponent = epsilons[1] * problem.radius / FINEST + RARE + math.log(columns)
+    minimiser = Minimiser(
+        image,
+        problem.loss,
+        columns,
+        strength,
+        float(problem.radius),
+        push=2 * (image.width + exponent) / rate,
+        blur=math.sqrt(image.width) * _unit(1 / rate),
+    )
+    inside = PerturbedMinimum("coefficients", minimiser, events)
+    inside.check(events[0])
+    problem.curator._pay(second)
+    return np.asarray(problem.curator.run(inside, first).value)
+
+
+def rate_of(each: float, excess: float, budget: Budget) -> float:
+    """The r of b's density, of what a class may spend; rounded down."""
+    rows = 2 if budget.neighbours == "replace-one" else 1
+    return (each * (1 - 2.0**-40) - math.log1p(excess)) / rows * (1 - 2.0**-50)
+
+
+@dataclass(frozen=True, eq=False)
+class PerturbedMinimum(Inside):
+    """The minimum of every class's objective with a random linear term, and noise that covers its error.
+
+    Parameters
+    ----------
+    minimiser : with a bound on the length of the random term.
+    events : what runs: a `Minimum` for each class and a `Gaussian`, or two of `Pure`, for all classes and for the error.
+    """
+
+    name: str
+    minimiser: Minimiser
+    events: tuple[Event, ...]
+    proof = "objective"
+    pays = (Minimum, Pure, Approximate)
+
+    def check(self, event: Event) -> None:
+        """Raise, before anything is charged, if what runs is not what was paid for."""
+        super().check(event)
+        excess = math.log1p(self.minimiser.loss.curvature / self.minimiser.strength)
+        minima = [one for one in self.events if isinstance(one, Minimum)]
+        wanted = len(minima) == self.minimiser.columns or not minima
+        if not wanted or any(one.excess < excess for one in minima):
+            raise ValueError("The minima that run are not those of this objective.")
+        if not isinstance(event, Approximate):
+            if event != self.events[0]:
+                raise ValueError("What runs is not what was paid for.")
+        elif not minima or epsilon(Composed(self.events), event.delta) > event.epsilon:
+            raise ValueError("What runs costs more than was paid for.")
+
+    def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
+        """The coefficients; the deviation of what is random in them would tell of the rows."""
+        minimiser = self.minimiser
+        theta = minimiser(rows, np.stack([self._term(k, budget, rng) for k in range(minimiser.columns)]))
+        return noised(theta, 2 * Fraction(minimiser.tolerance), self.events[-1], rng)[0], None
+
+    def _term(self, k: int, budget: Budget, rng: Keystream) -> Floats:
+        """The random b of a class: drawn on a fine grid, so within `blur` of a real one."""
+        zeros, first = np.zeros(self.minimiser.image.width, dtype=np.int64), self.events[0]
+        if isinstance(first, Minimum):
+            event = self.events[k]
+            unit = _unit(_multiplier(event))
+            drawn = add_gaussian(zeros, 1 / Fraction(unit), Gaussian(_multiplier(event)), rng)
+        else:
+            each, excess = _epsilon(first) / self.minimiser.columns, self.minimiser.loss.curvature
+            rate = rate_of(each, excess / self.minimiser.strength, budget)
+            unit = _unit(1 / rate)
+            drawn = add_norm(zeros, 1 / Fraction(unit), rate, rng)
+        return np.asarray(drawn.astype(np.float64) * unit)
+
+
+def _unit(scale: float) -> float:
+    """The grid of a random term: a power of two, at most 2^-39 of its scale."""
+    return math.ldexp(1.0, math.frexp(scale)[1] - FINE)
+
+
+def _multiplier(event: Event) -> float:
+    assert isinstance(event, Minimum)
+    return event.noise_multiplier
+
+
+def _epsilon(event: Event) -> float:
+    assert isinstance(event, Pure)
+    return event.epsilon

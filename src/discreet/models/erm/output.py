@@ -1,0 +1,118 @@
+"""Output perturbation (CL1, CL3): the minimum of a regularised sum of losses, plus noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.budget import Budget, radial
+from discreet.engines import Rows
+from discreet.events import Event, Gaussian, Pure
+from discreet.inside import Inside
+from discreet.mechanisms.gaussian import add_gaussian
+from discreet.mechanisms.keystream import Keystream
+from discreet.mechanisms.norm import add_norm
+from discreet.models.erm.accelerated import Minimiser
+from discreet.models.erm.problem import Problem, Unit, columns_of
+
+Floats = NDArray[np.float64]
+
+FINE = 31  # noise is at least 2^31 steps of the grid it is added on
+LENGTH = 2.5  # of the noise in the coefficients of a class, where Λ follows the rule
+
+
+def output(problem: Problem) -> Floats:
+    """Coefficients of least regularised loss, with noise as large as one row can move them.
+
+    The objective is Σ loss(±u·θ) + Λ/2·‖θ‖² over a ball, rows u in the unit ball, slopes of the loss within -1 and 0.
+    One row changes its gradient by at most 1, so its minimum moves by at most 1/Λ (2/Λ where a row is replaced). The
+    objective is a sum, so Λ owes nothing to the number of rows. The noise is Gaussian for δ > 0, of gamma radius for
+    δ = 0, and covers all classes together. Λ, unless given, makes the noise of a class about 2.5 long.
+
+    Guarantee
+    ---------
+    That of the budget, add-remove or replace-one, whatever the rows (up to 2^26 of them), float error charged:
+    `mechanisms/proofs/erm.md`.
+
+    Returns
+    -------
+    One line per class (of two classes: one line, for the second), for rows u = (z, 1)/‖(z, 1)‖.
+
+    | data | what comes out |
+    | --- | --- |
+    | no rows, one row, one class | zeros, or nearly, and noise |
+    | constant or collinear columns, separable classes | finite coefficients: Λ > 0 |
+
+    References
+    ----------
+    Chaudhuri, Monteleoni & Sarwate, "Differentially private empirical risk minimization", JMLR 2011, algorithm 1.
+    """
+    bounds, (share,) = problem.deal(radial(1.0))
+    columns, event = columns_of(problem.classes()), problem.curator.buys(share)
+
+    # BOUND: rows in the unit ball
+    image = Unit.by(bounds)
+
+    # SUMMARISE and PRIVATISE: the minimum, inside the curator; then noise
+    strength = problem.strength or lengths(event, columns, image.width)[0] / LENGTH
+    minimiser = Minimiser(image, problem.loss, columns, float(strength), float(problem.radius))
+    return np.asarray(problem.curator.run(NoisyMinimum("coefficients", minimiser), share).value)
+
+
+def lengths(event: Event, columns: int, width: int) -> tuple[float, float]:
+    """About how long the noise in a class's coefficients is where one row moves each of `columns` classes' by 1.
+
+    And the deviation of a single coefficient.
+    """
+    if isinstance(event, Gaussian):
+        each = event.noise_multiplier * math.sqrt(columns)
+    else:
+        each = math.sqrt(columns * (columns * width + 1)) / _pure(event)
+    return each * math.sqrt(width), each
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyMinimum(Inside):
+    """The minimum of every class, with noise."""
+
+    name: str
+    minimiser: Minimiser
+    proof = "erm"
+    pays = (Gaussian, Pure)
+
+    def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
+        """The coefficients plus noise of their sensitivity."""
+        minimiser = self.minimiser
+        theta = minimiser(rows, np.zeros((minimiser.columns, minimiser.image.width)))
+        return noised(theta, self.sensitivity(budget), event, rng)
+
+    def sensitivity(self, budget: Budget) -> Fraction:
+        """How far the coefficients of a class can move, the tolerance of the minimum on both sides."""
+        rows = 2 if budget.neighbours == "replace-one" else 1
+        return rows / Fraction(self.minimiser.strength) + 2 * Fraction(self.minimiser.tolerance)
+
+
+def noised(theta: Floats, each: Fraction, event: Event, rng: Keystream) -> tuple[Floats, float]:
+    """Coefficients with noise, where those of every line can move by `each`; and its deviation."""
+    multiplier = event.noise_multiplier if isinstance(event, Gaussian) else 1 / _pure(event)
+    sensitivity = each * (math.isqrt((len(theta) << 64) - 1) + 1) / 2**32  # all lines together: √(their number)
+    exponent = math.frexp(multiplier * float(sensitivity))[1] - FINE
+    unit = Fraction(2) ** exponent
+    whole = np.array([round(value) for value in np.ldexp(theta, -exponent).ravel().tolist()], dtype=object)
+    steps = sensitivity / unit + math.isqrt(theta.size) + 1  # rounding moves either neighbour by at most √size/2 units
+    if isinstance(event, Gaussian):
+        noisy, spread = add_gaussian(whole, steps, event, rng), multiplier
+    else:
+        noisy, spread = add_norm(whole, steps, _pure(event), rng), multiplier * math.sqrt(theta.size + 1)
+    value = np.ldexp(noisy.astype(np.float64), exponent).reshape(theta.shape)
+    return value, spread * float(steps * unit)
+
+
+def _pure(event: Event) -> float:
+    assert isinstance(event, Pure)
+    return event.epsilon

@@ -1,0 +1,130 @@
+"""What the methods of empirical risk minimisation are given, and the rows they see."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.bounds import Bounds
+from discreet.budget import Budget, Share
+from discreet.curator import Curator
+from discreet.images import Scaled
+from discreet.models.erm.losses import Loss
+from discreet.query import Batch, Lattice, halved
+
+Floats = NDArray[np.float64]
+
+BITS = 20  # of a coordinate
+UNIT = 2.0**-BITS
+GRID = Lattice(0, 1 << BITS)
+RADIUS = 32.0  # of the ball of coefficients, unless given
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A classification to learn: the right to measure, and what is public.
+
+    Attributes
+    ----------
+    curator : answers.
+    budget : what may be spent.
+    deal : `bounds, shares = deal(*parts)`: the bounds of the data, and one share of the budget per part. Called once.
+        From then on a row's target is the place of its class.
+    loss : of a margin.
+    classes : how many classes there are; asked after `deal`.
+    known : how many, where that is public before; None where `deal` has to find them.
+    strength : Λ of the penalty Λ/2·‖θ‖², or None for the method's own public rule.
+    radius : of the ball that holds the coefficients.
+    """
+
+    curator: Curator
+    budget: Budget
+    deal: Callable[..., tuple[Bounds, tuple[Share, ...]]]
+    loss: Loss
+    classes: Callable[[], int]
+    known: int | None = None
+    strength: float | None = None
+    radius: float = RADIUS
+
+    def __post_init__(self) -> None:
+        for name in ("strength", "radius"):
+            value = getattr(self, name)
+            number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+            if not (number and 2.0**-20 <= value <= 2.0**40) and not (name == "strength" and value is None):
+                raise ValueError(f"The `{name}` must be a number within 2^-20 and 2^40. Got {value!r}.")
+
+    @property
+    def width(self) -> int:
+        """The number of coefficients of a class, the intercept among them."""
+        return self.curator.width + 1
+
+
+def columns_of(classes: int) -> int:
+    """How many sets of coefficients: one for two classes, else one of each class against the rest."""
+    return classes if classes > 2 else 1
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """The image u = (z, 1)/‖(z, 1)‖ of a row, in whole numbers of 2^-20: a vector of length at most 1.
+
+    Each z is a feature scaled into [-1, 1] by its bounds; one of bounds 0 and 1 stays as it is, so that indicators
+    that are off are zero.
+
+    | a row with | becomes |
+    | --- | --- |
+    | NaN or infinity | zero throughout, so that it adds nothing to a sum |
+    """
+
+    rows: Scaled
+
+    @classmethod
+    def by(cls, bounds: Bounds) -> Unit:
+        """Features scaled by these bounds."""
+        asis = (bounds.lower == 0) & (bounds.upper == 1)
+        scale, shift = np.where(asis, 1.0, 1 / bounds.half), np.where(asis, 0.0, -bounds.centre / bounds.half)
+        return cls(Scaled(bounds, False, scale, shift))
+
+    @property
+    def width(self) -> int:
+        """Of an image."""
+        return len(self.rows.scale) + 1
+
+    def __call__(self, batch: Batch) -> Floats:
+        """One vector per row."""
+        z = self._vectors(batch)
+        z *= GRID.limit / self._lengths(z)
+        return GRID.quantise(z.T, 2)[0].T
+
+    def lengths(self, X: Floats) -> Floats:
+        """‖(z, 1)‖ of each row."""
+        return self._lengths(self._vectors(Batch(X)))
+
+    def units(self, theta: Floats) -> tuple[Any, Any]:
+        """Coefficients and intercepts in the units of the data: of θ·(z, 1), which is ‖(z, 1)‖ times θ·u."""
+        coef = theta[:, :-1] * self.rows.scale
+        return coef, theta[:, -1] + theta[:, :-1] @ self.rows.shift
+
+    def _vectors(self, batch: Batch) -> Floats:
+        z = np.empty((self.width, len(batch)))
+        z[:-1], z[-1] = self.rows(batch).T, 1.0
+        return z
+
+    @staticmethod
+    def _lengths(z: Floats) -> Floats:
+        return np.sqrt(halved(z * z))  # in a fixed order: a row's image is its own, bit for bit
+
+
+def coarse(n: int) -> int:
+    """A number of rows, rounded up to three leading bits: passes over rows are as many for all it stands for.
+
+    >>> [coarse(n) for n in (0, 1, 7, 9, 1000, 1025)]
+    [1, 1, 7, 10, 1024, 1280]
+    """
+    step = 1 << max(0, math.ceil(math.log2(max(n, 1))) - 3)
+    return max(1, -(-n // step) * step)

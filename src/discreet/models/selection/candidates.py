@@ -1,0 +1,66 @@
+"""Candidates: public settings of an estimator, and how one of them is fitted out of sight."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid, ParameterSampler
+
+from discreet.errors import DiscreetWarning
+from discreet.mechanisms.keystream import Keystream, default
+
+# the search sets these itself
+KEPT = {"epsilon", "delta", "neighbours", "unit", "n", "classes", "ledger", "random_state"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found: the place of the candidate and its fitted model. `ran` is False if there was no trial."""
+
+    index: int
+    model: Any
+    ran: bool = True
+
+
+def listed(grid: Any, distributions: Any, draws: int) -> list[dict[str, Any]]:
+    """All settings of a grid, or so many drawn from distributions; nothing of the data enters."""
+    if (grid is None) == (distributions is None):
+        raise ValueError("PrivateSearchCV takes `param_grid` or `param_distributions`: one of the two.")
+    if grid is not None:
+        settings = list(ParameterGrid(grid))
+    else:
+        # unpredictable, though public once drawn
+        seed = np.random.SeedSequence([default().word() for _ in range(4)])
+        rng = np.random.RandomState(np.random.MT19937(seed))
+        settings = list(ParameterSampler(distributions, draws, random_state=rng))
+    kept = sorted({name for setting in settings for name in setting if name in KEPT})
+    if kept:
+        raise ValueError(f"A search does not try values of {', '.join(map(repr, kept))}: its promise is about them.")
+    return settings
+
+
+def candidate(estimator: Any, setting: dict[str, Any], epsilon: float, delta: float, n: int | None) -> Any:
+    """The estimator with a setting and a budget, and an account of its own, which dies with it."""
+    budget = {"epsilon": epsilon, "delta": delta, "n": n, "ledger": None, "random_state": None}
+    return clone(estimator).set_params(**setting, **budget)
+
+
+def fitted(model: Any, rows: Any, rng: Keystream) -> Any:
+    """The model, fitted; its noise is the operating system's, or follows from the seed of the search."""
+    model.set_params(random_state=None if rng.secure else rng.bits(62))
+    with quiet():
+        return model.fit(rows)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """The search itself has said what there is to say of seeds and of delta."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DiscreetWarning)
+        yield

@@ -1,0 +1,307 @@
+"""PrivateSearchCV: hyper-parameters chosen within the budget."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, Self, get_args
+
+from sklearn.base import MetaEstimatorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.bounds import Bounds
+from discreet.budget import Budget, approximate, radial
+from discreet.curator import Curator, noise_source
+from discreet.engines import Rows
+from discreet.engines.memory import as_rows, is_rows
+from discreet.ledger import Ledger
+from discreet.mechanisms.keystream import default
+from discreet.models.base import PrivateEstimator
+from discreet.models.selection.candidates import Found, candidate, fitted, listed, quiet
+from discreet.models.selection.losses import scored
+from discreet.models.selection.plan import Planner
+from discreet.models.selection.public import best_on_public
+from discreet.models.selection.repeats import Repeats
+from discreet.models.selection.schema import Schema
+from discreet.models.selection.subsets import Subsets
+from discreet.models.selection.trials import law_of
+
+Strategy = Literal["subsets", "repeats", "public"]
+
+NOTES = {
+    "subsets": "fitted on one of {0} blocks of the rows and chosen on another",
+    "refit": "chosen on {0} blocks of the rows, then fitted on all of them",
+    "repeats": "the best of a number of trials that is not told ({1}, {2:g} expected)",
+    "none": "no trial was drawn, with a chance of {3:.2g}: this model has seen no row",
+}
+
+
+def _best_has(name: str) -> Any:
+    return available_if(lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), name))
+
+
+class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[misc]
+    """The best of several settings of a private estimator, for one stated budget.
+
+    An ordinary search reads the rows once for every candidate and fold, and pays for each; its scores are not private
+    at all. This one keeps to a total.
+
+    Parameters
+    ----------
+    estimator : a private classifier or regressor of this library.
+    param_grid : settings to try, as in scikit-learn's GridSearchCV.
+    param_distributions, n_iter : or so many settings drawn from distributions, as in its RandomizedSearchCV.
+    strategy : how.
+
+        | strategy | how | price |
+        | --- | --- | --- |
+        | "subsets" | each candidate has its own block of rows; the choice is made on another | fewer rows each |
+        | "repeats" | a random number of trials on all rows, candidates drawn at random; the best leaves | less ε each |
+        | "public" | the choice is made on public rows | public rows |
+
+    epsilon, delta : the total promise; the estimator's own if None.
+    refit : of "subsets", the share of the budget kept for a fit of the winner on all rows. 0: the winner is returned as
+        it is, as published.
+    trials : of "repeats", how many to expect.
+    eta : of "repeats", the law of their number: None for Poisson's (for delta = 0 geometric), or the η > -1 of a
+        truncated negative binomial one: 0 logarithmic, 1 geometric.
+    score_share : of "repeats", the share of a trial's budget that its score costs.
+    pad : of "repeats", whether to hide the number of trials from those who see how long it takes. See below.
+    public : of "public", the rows (X, y) to choose on.
+    folds : of "public", into how many parts they are cross-validated.
+    ledger, random_state : as in every private estimator. The relation, unit, bounds and n are the estimator's.
+
+    Attributes
+    ----------
+    best_estimator_, best_params_, best_index_ : the winner.
+    candidates_ : all settings, public.
+    release_ : what left and what it cost.
+
+    No scores are kept: they would be unpaid facts about rows.
+
+    Guarantee
+    ---------
+    (ε, δ)-differential privacy of the whole search, winner and its parameters included; charged once, before a row is
+    read: `mechanisms/proofs/selection.md`. Fits inside have accounts of their own and charge nothing.
+
+    With "repeats" the promise needs the number of trials K to stay hidden, and **time tells it**: whoever can measure
+    how long the search took learns about K. With `pad=True` trials are made up to a public number, which K exceeds
+    with probability 2^-40, and thrown away: it takes several times as long, always the same number of trials.
+
+    | case | what happens |
+    | --- | --- |
+    | no rows, or fewer than blocks | an answer, of noise alone |
+    | one candidate | it is fitted, at the same price |
+    | K = 0 (Poisson) | a model fitted on no rows, and a note in `release_` |
+    | a classifier without public classes, a regressor without a public range of its target | ValueError |
+    | "repeats" with a method of which only (ε, δ) is known | NotSupported |
+
+    References
+    ----------
+    Chaudhuri, Monteleoni & Sarwate, "Differentially private empirical risk minimization", JMLR 2011, section 6;
+    Papernot & Steinke, "Hyperparameter tuning with Rényi differential privacy", ICLR 2022.
+
+    Examples
+    --------
+    >>> import numpy as np, discreet as dc
+    >>> from discreet.models import Ridge
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (20_000, 3))
+    >>> y = X @ [1.0, -2.0, 0.5] + rng.normal(0, 0.1, 20_000)
+    >>> model = Ridge(epsilon=1.0, delta=1e-6, bounds=dc.Bounds(-1, 1, target=(-4, 4)))
+    >>> search = PrivateSearchCV(model, {"alpha": [1.0, 1e6]}).fit(X, y)
+    >>> search.best_params_, print(search.release_.budget)
+    ε = 1, δ = 1e-06 (add-remove one row)
+    ({'alpha': 1.0}, None)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any = None,
+        *,
+        param_distributions: Any = None,
+        n_iter: int = 10,
+        strategy: Strategy = "subsets",
+        epsilon: float | None = None,
+        delta: float | None = None,
+        refit: float = 0.0,
+        trials: float = 10,
+        eta: float | None = None,
+        score_share: float = 0.1,
+        pad: bool = False,
+        public: Any = None,
+        folds: int = 5,
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.param_distributions = param_distributions
+        self.n_iter = n_iter
+        self.strategy = strategy
+        self.epsilon = epsilon  # type: ignore[assignment]
+        self.delta = delta  # type: ignore[assignment]
+        self.refit = refit
+        self.trials = trials
+        self.eta = eta
+        self.score_share = score_share
+        self.pad = pad
+        self.public = public
+        self.folds = folds
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+        """Choose and fit, privately. Nothing is charged if the arguments are refused."""
+        self._check()
+        if self.strategy != "public":
+            return super().fit(X, y, **options)
+        self._refuse(options, y, is_rows(X))
+        budget = self._budget()
+        rows = as_rows(X, y, labels=self.labelled)
+        estimator = candidate(self.estimator, {}, budget.epsilon, budget.delta, self.n)
+        with quiet():
+            rng = noise_source(self.random_state) or default()
+        place = best_on_public(estimator, tuple(self.candidates_), scored(self.estimator), self.public, self.folds, rng)
+        model = candidate(self.estimator, self.candidates_[place], budget.epsilon, budget.delta, self.n)
+        model.set_params(ledger=self.ledger, random_state=None if rng.secure else rng.bits(62)).fit(rows)
+        self._keep(Found(place, model))
+        self._remember_columns(X, rows)
+        note = "chosen on public rows"
+        self.release_ = replace(model.release_, name=type(self).__name__, notes=(*model.release_.notes, note))
+        return self
+
+    def _fit(self, curator: Curator) -> None:
+        budget, settings, scale = self._asked, tuple(self.candidates_), scored(self.estimator)
+        whole = radial(1.0) if budget.pure else approximate(1.0)
+        count = len(settings) + 1 if self.strategy == "subsets" else 1
+        known = self._public_count
+        schema = Schema(curator.width, curator.columns, known and known // count, self.labelled)
+        law = law_of(self.trials, 1.0 if self.eta is None and budget.pure else self.eta)
+        if self.strategy == "subsets":
+            for setting in settings:  # what a candidate refuses is refused before anything is charged
+                fitted(candidate(self.estimator, setting, budget.epsilon, budget.delta, self.n), schema, default())
+            inside: Any = Subsets("choice", self.estimator, settings, scale, self.n, float(self.refit))
+        else:
+            plan = Planner(self.estimator, settings, self.n, budget, law, schema, float(self.score_share)).plan()
+            inside = Repeats("choice", self.estimator, settings, scale, self.n, law, plan, schema, bool(self.pad))
+        (share,) = budget.split(whole)
+        chosen = curator.run(inside, share)
+        found: Found = chosen.value
+        key = "none" if not found.ran else "refit" if self.strategy == "subsets" and self.refit else self.strategy
+        self._notes += (*found.model.release_.notes, NOTES[key].format(count, law.name, law.expected, law.none))
+        self._keep(found)
+        # all that leaves: which candidate, and the release of its fit, under the promise of the whole
+        parts = tuple(replace(part, budget=budget, data=chosen.data) for part in found.model.release_.parts)
+        curator.releases[:] = [replace(chosen, value=found.index), *parts]
+        receipt = curator.summary(type(found.model).__name__, budget, self._notes)
+        found.model.release_ = replace(receipt, parts=parts)
+
+    def _keep(self, found: Found) -> None:
+        found.model.set_params(ledger=self.ledger, random_state=self.random_state)
+        self.best_index_, self.best_params_ = found.index, self.candidates_[found.index]
+        self.best_estimator_ = found.model
+
+    def _check(self) -> None:
+        estimator = self.estimator
+        if not isinstance(estimator, PrivateEstimator) or not estimator.supervised:
+            raise TypeError(
+                "The `estimator` of PrivateSearchCV must be a private classifier or regressor of discreet. "
+                f"Got {type(estimator).__name__}."
+            )
+        if self.strategy not in get_args(Strategy):
+            known = ", ".join(map(repr, get_args(Strategy)))
+            raise ValueError(f"The `strategy` of PrivateSearchCV is one of {known}. Got {self.strategy!r}.")
+        if not 0 <= self.refit < 1:
+            raise ValueError(f"The `refit` of PrivateSearchCV must be within [0, 1). Got {self.refit!r}.")
+        if not 0 < self.score_share < 1:
+            raise ValueError(f"The `score_share` of PrivateSearchCV must be within (0, 1). Got {self.score_share!r}.")
+        if self.strategy == "public" and (not isinstance(self.public, tuple) or len(self.public) != 2):
+            raise ValueError('strategy="public" needs `public`, the pair (X, y) of public rows to choose on.')
+        if estimator.random_state is not None and self.random_state is None:
+            raise ValueError("Seed the search and not its estimator: a seeded fit is not private.")
+        if estimator.ledger is not None:
+            raise ValueError("Give the `ledger` to the search and not to its estimator: the search is charged, once.")
+        law_of(self.trials, self.eta)
+        scored(estimator)
+
+    def _budget(self) -> Budget:
+        estimator = self.estimator
+        epsilon = estimator.epsilon if self.epsilon is None else self.epsilon
+        delta = estimator.delta if self.delta is None else self.delta
+        self.candidates_ = listed(self.param_grid, self.param_distributions, self.n_iter)
+        budgets = [candidate(estimator, s, epsilon, delta, estimator.n)._budget() for s in self.candidates_]
+        return Budget(epsilon, delta, budgets[0].neighbours, budgets[0].unit)
+
+    def _public(self, rows: Rows) -> Bounds:
+        bounds: Bounds = self.estimator._public(rows)
+        return bounds
+
+    @property
+    def neighbours(self) -> Any:
+        """The relation of the estimator."""
+        return self.estimator.neighbours
+
+    @property
+    def unit(self) -> str | None:  # type: ignore[override]
+        """The unit of the estimator."""
+        return self.estimator.unit  # type: ignore[no-any-return]
+
+    @property
+    def n(self) -> int | None:  # type: ignore[override]
+        """The public number of rows of the estimator."""
+        return self.estimator.n  # type: ignore[no-any-return]
+
+    @property
+    def bounds(self) -> Bounds | None:  # type: ignore[override]
+        """The bounds of the estimator."""
+        return self.estimator.bounds  # type: ignore[no-any-return]
+
+    @property
+    def classes(self) -> Any:
+        """The public classes of the estimator, where it is a classifier."""
+        return self.estimator.classes
+
+    @property
+    def labelled(self) -> bool:  # type: ignore[override]
+        """Whether targets are classes."""
+        return bool(self.estimator.labelled)
+
+    @property
+    def classes_(self) -> Any:
+        """The classes of the winner."""
+        return self.best_estimator_.classes_
+
+    def predict(self, X: Any) -> Any:
+        """What the winner predicts."""
+        check_is_fitted(self, "release_")
+        return self.best_estimator_.predict(X)
+
+    @_best_has("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """The winner's probabilities."""
+        check_is_fitted(self, "release_")
+        return self.best_estimator_.predict_proba(X)
+
+    @_best_has("decision_function")  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """The winner's decisions."""
+        check_is_fitted(self, "release_")
+        return self.best_estimator_.decision_function(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """The winner's score on rows of yours: not private, for those who hold them."""
+        check_is_fitted(self, "release_")
+        return float(self.best_estimator_.score(X, y))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = self.estimator.__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = inner.estimator_type, inner.classifier_tags
+        tags.regressor_tags, tags.target_tags, tags.input_tags = (
+            inner.regressor_tags,
+            inner.target_tags,
+            inner.input_tags,
+        )
+        return tags

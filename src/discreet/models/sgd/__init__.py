@@ -1,0 +1,5 @@
+"""Linear models by private stochastic gradient descent."""
+
+from discreet.models.sgd.model import SGDClassifier, SGDRegressor
+
+__all__ = ["SGDClassifier", "SGDRegressor"]

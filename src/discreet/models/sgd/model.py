@@ -1,0 +1,330 @@
+"""SGDClassifier and SGDRegressor: linear models by private stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.bounds import Bounds
+from discreet.budget import Budget, Neighbours
+from discreet.curator import Curator
+from discreet.ledger import Ledger
+from discreet.models.base import PrivateRegressor
+from discreet.models.classifier import LinearClassifier
+from discreet.models.sgd.design import Design
+from discreet.models.sgd.fit import Problem, descend, watcher
+from discreet.models.sgd.losses import loss_of
+from discreet.models.sgd.options import Noise, Options
+from discreet.models.sgd.pure import Batches
+from discreet.models.sgd.schedule import Rate
+from discreet.query import Batch
+
+Floats = NDArray[np.float64]
+Callback = Callable[[int, Any, Any], Any]
+
+
+class SGDClassifier(LinearClassifier):
+    """A linear classifier by differentially private stochastic gradient descent: logistic regression, or an SVM.
+
+    Rows are scaled into the unit ball by the public bounds, the intercept's 1 included, and centred at a noisy mean
+    (one more lot pays for it; or 2% of the budget where there are no lots). Every step adds up the gradients of some
+    rows, each row's clipped by itself, and adds noise; the model is the average of the second half of the iterates, in
+    the units of the data.
+
+    Parameters
+    ----------
+    epsilon, delta : the promise.
+    loss : "log", logistic (for more than two classes softmax, one release of a column each), or "hinge", a linear
+        support vector machine (for more than two classes each against the rest, one release too).
+    noise : "gaussian": on Poisson lots, accounted for exactly; needs delta > 0. "pure": of gamma radius, on
+        mini-batches that do not overlap; pure ε, and delta is not used.
+    lot, rate : how many rows a step expects, where their number `n` is public; or what share of them, a tenth unless
+        given. A step divides by the expected number of rows: `n` times the rate if `n` is public, else the mean of
+        noisy counts of the lots so far, which take 2% of the budget. With noise="pure" a pass has 1/rate batches;
+        unless given, between 5 and 50, more of them the more rows and ε there are.
+    epochs : how often each row is seen, on average: there are epochs/rate steps. 10 for "gaussian", and 1 pass for
+        "pure", where passes share ε.
+    learning_rate : "constant", eta0; "sqrt", eta0/√t; "inverse", 1/(λt) but at most eta0, where λ is the strength of
+        the penalty in the unit ball: alpha over the number of coefficients of a class.
+    eta0 : the first step, for the mean gradient of rows in the unit ball: useful ones are large. 64 unless given.
+    alpha : the strength of the penalty alpha/2·‖β‖² on the coefficients of features scaled into [-1, 1].
+    momentum : the step follows a running mean of the noisy gradients, of weight 1 - momentum to the newest. Free. 0.9
+        for "gaussian", 0.5 for "pure".
+    clip : the norm that each row's gradient is clipped to; no gradient of "log" with two classes is longer than 1. Or
+        "adaptive": the median of their norms, followed with noisy counts (2% of the budget), on lots only.
+    average : False for the last iterate.
+    batch : with noise="pure", "constant" batches, "growing" or "shrinking" ones: larger batches have less noise.
+    fit_intercept : whether the decision may miss the origin.
+    neighbours, unit, n, bounds, classes, ledger, random_state : as in every private classifier.
+    callback : called as callback(step, coef, intercept) after each step: noised iterates, in the units of the data.
+    progress : show a progress bar on stderr.
+
+    Attributes
+    ----------
+    coef_, intercept_ : in the units of the data; one row for two classes, else one per class.
+    classes_, bounds_, release_ : as in every private classifier.
+    n_iter_ : how many steps were taken.
+
+    Guarantee
+    ---------
+    (ε, δ)-differential privacy for adding or removing one row, of all iterates together: one plan, charged before the
+    first lot is drawn. noise="pure": ε, by parallel composition within a pass (`mechanisms/proofs/passes.md`). Where
+    bounds or classes have to be found privately, or neighbours are "replace-one", lots cannot be drawn from the same
+    plan: with noise="gaussian" every step then reads all rows.
+
+    | data | what comes out |
+    | --- | --- |
+    | no rows, an empty lot | noise; the same events |
+    | one class only | a model that says so |
+    | labels outside `classes`, rows with NaN | count for nothing |
+    | too few rows for the budget | a model of noise, and a note in the receipt |
+
+    References
+    ----------
+    Abadi et al., "Deep learning with differential privacy", CCS 2016; Song, Chaudhuri & Sarwate, "Stochastic gradient
+    descent with differentially private updates", GlobalSIP 2013; Andrew et al., "Differentially private learning with
+    adaptive clipping", NeurIPS 2021.
+
+    Examples
+    --------
+    >>> import numpy as np, discreet as dc
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (5_000, 3))
+    >>> y = X @ [2.0, -1.0, 0.5] > 0
+    >>> bounds = dc.Bounds(-1, 1, classes=[False, True])
+    >>> bool(SGDClassifier(epsilon=1.0, delta=1e-6, bounds=bounds).fit(X, y).score(X, y) > 0.9)
+    True
+    """
+
+    _steps: ClassVar = {"gaussian": (64.0, 0.9), "pure": (64.0, 0.5)}  # eta0 and momentum: many steps, and few
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        loss: Literal["log", "hinge"] = "log",
+        noise: Noise = "gaussian",
+        lot: int | None = None,
+        rate: float | None = None,
+        epochs: float | None = None,
+        learning_rate: Rate = "constant",
+        eta0: float | None = None,
+        alpha: float = 1e-4,
+        momentum: float | None = None,
+        clip: float | Literal["adaptive"] = 0.2,
+        average: bool = True,
+        batch: Batches = "constant",
+        fit_intercept: bool = True,
+        neighbours: Neighbours = "add-remove",
+        unit: str | None = None,
+        n: int | None = None,
+        bounds: Bounds | None = None,
+        classes: Sequence[Any] | None = None,
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+        callback: Callback | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.loss = loss
+        self.noise = noise
+        self.lot = lot
+        self.rate = rate
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.eta0 = eta0
+        self.alpha = alpha
+        self.momentum = momentum
+        self.clip = clip
+        self.average = average
+        self.batch = batch
+        self.fit_intercept = fit_intercept
+        self.neighbours = neighbours
+        self.unit = unit
+        self.n = n
+        self.bounds = bounds
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+        self.callback = callback
+        self.progress = progress
+
+    def _budget(self) -> Budget:
+        one_of(self, "loss", ("log", "hinge"))
+        return promised(self, super()._budget())
+
+    def _fit(self, curator: Curator) -> None:
+        def design(bounds: Bounds) -> Design:
+            loss = loss_of(self.loss, len(self.classes_))
+            return Design.of(bounds, bool(self.fit_intercept), lambda batch: np.asarray(batch.y), loss)
+
+        public = self._given is not None and self._known() is not None
+        self.coef_, self.intercept_, self.n_iter_ = descended(self, curator, design, public, Design.in_units)
+
+
+class SGDRegressor(PrivateRegressor):
+    """A linear regression by differentially private stochastic gradient descent.
+
+    `LinearRegression` is more accurate where rows can be read a few times; this one is for lots of rows, many features,
+    and robust losses. The target is scaled into [-1, 1] by its public bounds.
+
+    Parameters
+    ----------
+    epsilon, delta : the promise.
+    loss : "squared", or "huber": a square within `huber` of the target, a line beyond.
+    huber : of "huber", as a share of half the target's range.
+    noise, lot, rate, epochs, learning_rate, alpha, average, batch : as in `SGDClassifier`.
+    eta0, momentum : as there; 32 and 0.9 for "gaussian", 16 and 0.8 for "pure" unless given.
+    clip : as in `SGDClassifier`; a residual of half the target's range, of a row of norm 1, has a gradient of norm 1.
+        Clipping makes a Huber loss of the squared one.
+    fit_intercept, neighbours, unit, n, bounds, ledger, random_state, callback, progress : as there.
+
+    Attributes
+    ----------
+    coef_, intercept_ : in the units of the data.
+    bounds_, release_ : as in every private estimator.
+    n_iter_ : how many steps were taken.
+
+    Guarantee
+    ---------
+    As of `SGDClassifier`.
+
+    | data | what comes out |
+    | --- | --- |
+    | no rows, an empty lot | noise; the same events |
+    | rows with NaN, in a feature or the target | count for nothing |
+
+    References
+    ----------
+    As of `SGDClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np, discreet as dc
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (20_000, 3))
+    >>> y = X @ [1.0, -2.0, 0.5] + rng.normal(0, 0.1, 20_000)
+    >>> model = SGDRegressor(epsilon=1.0, delta=1e-6, bounds=dc.Bounds(-1, 1, target=(-4, 4))).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """
+
+    _steps: ClassVar = {"gaussian": (32.0, 0.9), "pure": (16.0, 0.8)}  # a square bends more than a logistic loss
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        loss: Literal["squared", "huber"] = "squared",
+        huber: float = 0.1,
+        noise: Noise = "gaussian",
+        lot: int | None = None,
+        rate: float | None = None,
+        epochs: float | None = None,
+        learning_rate: Rate = "constant",
+        eta0: float | None = None,
+        alpha: float = 1e-4,
+        momentum: float | None = None,
+        clip: float | Literal["adaptive"] = 0.2,
+        average: bool = True,
+        batch: Batches = "constant",
+        fit_intercept: bool = True,
+        neighbours: Neighbours = "add-remove",
+        unit: str | None = None,
+        n: int | None = None,
+        bounds: Bounds | None = None,
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+        callback: Callback | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.loss = loss
+        self.huber = huber
+        self.noise = noise
+        self.lot = lot
+        self.rate = rate
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.eta0 = eta0
+        self.alpha = alpha
+        self.momentum = momentum
+        self.clip = clip
+        self.average = average
+        self.batch = batch
+        self.fit_intercept = fit_intercept
+        self.neighbours = neighbours
+        self.unit = unit
+        self.n = n
+        self.bounds = bounds
+        self.ledger = ledger
+        self.random_state = random_state
+        self.callback = callback
+        self.progress = progress
+
+    def _budget(self) -> Budget:
+        one_of(self, "loss", ("squared", "huber"))
+        if not (isinstance(self.huber, (int, float)) and self.huber > 0):
+            raise ValueError(f"The `huber` of SGDRegressor must be > 0. Got {self.huber!r}.")
+        return promised(self, super()._budget())
+
+    def _fit(self, curator: Curator) -> None:
+        def design(bounds: Bounds) -> Design:
+            def target(batch: Batch) -> Floats:
+                return bounds.scale_target(np.asarray(batch.y))
+
+            return Design.of(bounds, bool(self.fit_intercept), target, loss_of(self.loss, width=float(self.huber)))
+
+        def units(design: Design, theta: Floats) -> tuple[Floats, float]:
+            coef, intercept = design.in_units(theta)
+            middle, half = self.bounds_.target_scale
+            return half * coef[0], float(middle + half * intercept[0])
+
+        self.coef_, self.intercept_, self.n_iter_ = descended(self, curator, design, self._given is not None, units)
+
+
+def promised(model: Any, budget: Budget) -> Budget:
+    """The budget as this noise spends it; raises what is wrong with the options, before anything is charged."""
+    options = Options.of(model)
+    if options.noise == "pure":
+        return Budget(budget.epsilon, 0.0, budget.neighbours, budget.unit)
+    if budget.pure:
+        raise ValueError(
+            f"noise='gaussian' of {type(model).__name__} needs delta > 0. Got delta = 0. Hint: noise='pure'."
+        )
+    return budget
+
+
+def descended(
+    model: Any,
+    curator: Curator,
+    design: Callable[[Bounds], Design],
+    public: bool,
+    units: Callable[[Design, Floats], tuple[Any, Any]],
+) -> tuple[Any, Any, int]:
+    """Coefficients and intercept of an estimator, in the units of the data, and the number of steps."""
+    options = Options.of(model)
+    watch = watcher(type(model).__name__, units, model.callback, bool(model.progress))
+    deal, n = partial(model._deal, curator), model._public_count
+    intercept = bool(model.fit_intercept)
+    found = descend(Problem(curator, model._asked, deal, design, public, n, intercept, options, watch))
+    model._notes += found.remarks
+    theta = found.descent.average if options.average else found.descent.theta
+    return *units(found.design, theta), found.descent.t
+
+
+def one_of(model: Any, name: str, known: tuple[str, ...]) -> None:
+    """Raise if an option is none of these."""
+    if getattr(model, name) not in known:
+        raise ValueError(
+            f"The `{name}` of {type(model).__name__} is one of {', '.join(map(repr, known))}. "
+            f"Got {getattr(model, name)!r}."
+        )

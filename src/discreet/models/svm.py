@@ -1,0 +1,139 @@
+"""LinearSVC (CL3): classes told apart by a line with a wide margin, learnt privately."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+from discreet.bounds import Bounds
+from discreet.budget import Budget, Neighbours
+from discreet.curator import Curator
+from discreet.ledger import Ledger
+from discreet.models.classifier import LinearClassifier
+from discreet.models.erm.losses import HuberHinge
+from discreet.models.erm.objective import objective, objective_pure
+from discreet.models.erm.output import output
+from discreet.models.erm.problem import RADIUS, Problem, Unit
+
+Method = Literal["auto", "objective", "output"]
+
+
+class LinearSVC(LinearClassifier):
+    """Linear support vector machine with differential privacy.
+
+    Rows are vectors (z, 1) of features scaled by their bounds, and each is divided by its own length. Of these the
+    Huber hinge loss, with a penalty, is least at the coefficients. More than two classes: each against the rest.
+
+    Parameters
+    ----------
+    epsilon, delta : the promise. With delta = 0 it is the pure one.
+    method : how.
+
+        | method | what | promise |
+        | --- | --- | --- |
+        | "auto", "objective" | the minimum of an objective with a random linear term; the more accurate | (ε, δ), ε |
+        | "output" | the minimum plus noise as large as one row can move it | (ε, δ), ε |
+
+    h : the corner of the hinge is rounded between the margins 1 - h and 1 + h.
+    strength : Λ of the penalty Λ/2·‖θ‖², beside the *sum* of the losses; None for a public rule of the budget and the
+        number of features.
+    radius : of the ball that holds the coefficients of (z, 1).
+    neighbours, unit, n, bounds, classes, ledger, random_state : as in every private classifier.
+
+    Attributes
+    ----------
+    coef_, intercept_ : of θ·(z, 1), in the units of the data; its sign is the prediction.
+    classes_ : the labels, in order.
+    bounds_ : the bounds used, given or estimated privately.
+    release_ : what left and what it cost.
+
+    Guarantee
+    ---------
+    (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are (up to
+    2^26 of them), also if the adversary knows all of them, the bounds, the code and everything but the noise:
+    `mechanisms/proofs/objective.md` and `erm.md`.
+
+    | data | what comes out |
+    | --- | --- |
+    | no rows, one row, rows of one class | finite coefficients, mostly noise |
+    | constant or collinear columns, separable classes | finite coefficients: the penalty shares and bounds them |
+    | a row with something missing, or of another class | counts for nothing |
+
+    References
+    ----------
+    K. Chaudhuri, C. Monteleoni & A. Sarwate, "Differentially private empirical risk minimization", JMLR 2011; R. Redberg,
+    A. Koskela & Y.-X. Wang, "Improving the privacy and practicality of objective perturbation", NeurIPS 2023.
+
+    Examples
+    --------
+    >>> import numpy as np, discreet as dc
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > X[:, 1], "right", "left")
+    >>> model = LinearSVC(1.0, 1e-6, bounds=dc.Bounds(-1, 1, classes=("left", "right"))).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        method: Method = "auto",
+        h: float = 0.5,
+        strength: float | None = None,
+        radius: float = RADIUS,
+        neighbours: Neighbours = "add-remove",
+        unit: str | None = None,
+        n: int | None = None,
+        bounds: Bounds | None = None,
+        classes: Sequence[Any] | None = None,
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.h = h
+        self.strength = strength
+        self.radius = radius
+        self.neighbours = neighbours
+        self.unit = unit
+        self.n = n
+        self.bounds = bounds
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _budget(self) -> Budget:
+        budget = super()._budget()
+        if self.method not in get_args(Method):
+            known = ", ".join(map(repr, get_args(Method)))
+            raise ValueError(f"The `method` of LinearSVC is one of {known}. Got {self.method!r}.")
+        HuberHinge(self.h)  # raises if it is none
+        return budget
+
+    def _fit(self, curator: Curator) -> None:
+        known = self._known()
+        problem = Problem(
+            curator,
+            self._asked,
+            lambda *parts: self._deal(curator, *parts),
+            HuberHinge(self.h),
+            lambda: len(self.classes_),
+            None if known is None else len(known),
+            self.strength,
+            self.radius,
+        )
+        method = output if self.method == "output" else objective_pure if self._asked.pure else objective
+        theta = method(problem)
+        self.coef_, self.intercept_ = Unit.by(self.bounds_).units(theta)
+
+    def decision_function(self, X: Any) -> Any:
+        """The score of each class; for two classes one number, positive for the second.
+
+        It is the linear score divided by the length of (z, 1): the margin that the model was trained on.
+        """
+        scores, lengths = super().decision_function(X), Unit.by(self.bounds_).lengths(self._within(X))
+        return scores / (lengths if scores.ndim == 1 else lengths[:, None])
