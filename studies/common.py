@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import sys
 import textwrap
@@ -71,6 +72,53 @@ def table(name: str, data: str | Path | None) -> Any:
     return polars.read_parquet(path)
 
 
+@dataclass(frozen=True)
+class Digits:
+    """Images of written fours and nines, a row of whole numbers from 0 to `white` each, to learn from and to test on."""
+
+    X: NDArray[np.uint8]
+    y: NDArray[np.uint8]
+    test_X: NDArray[np.uint8]
+    test_y: NDArray[np.uint8]
+    white: int
+    made_up: bool = False  # not MNIST, but the small images that come with scikit-learn
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width of an image."""
+        side = math.isqrt(self.X.shape[1])
+        return side, side
+
+
+def digits(quick: bool, data: str | Path | None) -> Digits:
+    """MNIST's fours and nines; scikit-learn's in a quick run without the file."""
+    path = folder(data) / "mnist.npz"
+    if path.is_file():
+        with np.load(path) as stored:
+            return Digits(*_pair(stored["x_train"], stored["y_train"]), *_pair(stored["x_test"], stored["y_test"]), 255)
+    if not quick:
+        raise MissingData(
+            f"The file {path} is missing: arrays x_train, y_train, x_test, y_test of MNIST. Hint: --data DIR, or the "
+            "environment variable DISCREET_DATA, names the folder that holds it; with --quick the study runs on "
+            "scikit-learn's digits."
+        )
+    from sklearn.datasets import load_digits
+
+    X, y = _pair(*load_digits(return_X_y=True))
+    return Digits(X[:-100], y[:-100], X[-100:], y[-100:], 16, made_up=True)
+
+
+def _pair(images: Any, labels: Any) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    kept = (labels == 4) | (labels == 9)
+    return np.asarray(images[kept].reshape(kept.sum(), -1), np.uint8), np.asarray(labels[kept], np.uint8)
+
+
+def unit(X: Any) -> Floats:
+    """Rows divided by their own lengths: a public function of one row each, so it costs nothing."""
+    X = np.asarray(X, np.float64)
+    return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12))
+
+
 @contextmanager
 def seeded() -> Any:
     """Studies must be repeatable, so their fits are seeded: not private, and here on published data that is no harm."""
@@ -135,6 +183,13 @@ def averages(rows: Iterable[Row], value: str, *keys: str) -> dict[tuple[Any, ...
         key: (float(np.mean(found)), float(np.std(found) / np.sqrt(max(len(found) - 1, 1))))
         for key, found in groups.items()
     }
+
+
+def band(panel: Any, x: Sequence[float], found: Sequence[tuple[float, float]], label: str, look: Row) -> None:
+    """A line of means, with a band of two standard errors to either side."""
+    mean, error = np.transpose(found)
+    panel.plot(x, mean, label=label, **look)
+    panel.fill_between(x, mean - 2 * error, mean + 2 * error, color=look["color"], alpha=0.15, linewidth=0)
 
 
 def paragraph(*sentences: str) -> str:

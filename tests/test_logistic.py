@@ -9,10 +9,10 @@ from scipy.sparse import csr_array
 from sklearn import linear_model
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from discreet import Bounds, Budget, Ledger, NotPrivateWarning
+from discreet import Bounds, Budget, Ledger, NoiseWarning, NotPrivateWarning, NotSupported
 from discreet.accounting import epsilon
 from discreet.checks import behaviour, estimator_checks, prepared
-from discreet.events import Gaussian, Pure, flatten
+from discreet.events import Gaussian, Pure, Sampled, flatten
 from discreet.models import LogisticRegression
 from discreet.models.logistic import descent, moments
 from discreet.models.logistic.directions import Directions, gradient, many, two
@@ -51,18 +51,27 @@ def test_finds_the_slopes_in_units_of_the_data():
     assert np.abs(probabilities - ordinary.predict_proba(X)).mean() < 0.03
 
 
-@pytest.mark.parametrize("method", ["auto", "gradient", "quadratic"])
+EVENTS = {"auto": Gaussian, "gradient": Gaussian, "quadratic": Gaussian, "output": Gaussian, "sgd": Sampled}
+
+
+@pytest.mark.catalogue("CL1")
+@pytest.mark.parametrize("method", ["auto", "gradient", "quadratic", "output", "sgd", "objective", "objective-pure"])
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
 def test_every_method_learns_two_classes(method, delta):
+    if (method, delta) in (("objective", 0.0), ("objective-pure", 1e-6)):
+        pytest.skip("not of this promise")
     X, y = data(20_000)
-    model = seeded(data=(X, y), epsilon=2.0, delta=delta, method=method)
-    kind = Pure if delta == 0 else Gaussian
-    assert all(isinstance(leaf, kind) for leaf, _ in flatten(model.release_.event))
+    model = seeded(data=(X, y), epsilon=2.0, delta=delta, method=method, n=20_000)
+    kinds = {type(leaf) for leaf, _ in flatten(model.release_.event)}
+    assert method == "objective" or kinds == {Pure if delta == 0 else EVENTS[method]}
     assert epsilon(model.release_.event, delta) <= 2.0
     assert model.score(X, y) > 0.72 and model.classes_.tolist() == ["no", "yes"]
+    odds = model.decision_function(X)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-odds)))
+    assert np.array_equal(model.predict(X) == "yes", odds > 0)
 
 
-@pytest.mark.parametrize("method", ["auto", "gradient", "quadratic"])
+@pytest.mark.parametrize("method", ["auto", "gradient", "quadratic", "output", "sgd", "objective"])
 def test_every_method_learns_several_classes(method):
     rng = np.random.default_rng(1)
     centres = np.array([[0.5, 0.5], [-0.5, 0.5], [0.0, -0.6]])
@@ -70,7 +79,7 @@ def test_every_method_learns_several_classes(method):
     X = centres[y] + rng.normal(0, 0.2, (9000, 2))
     model = seeded(data=(X, y), bounds=Bounds(-1, 1, classes=(0, 1, 2)), method=method, epsilon=2.0)
     assert model.coef_.shape == (3, 2) and model.intercept_.shape == (3,)
-    assert model.score(X, y) > (0.9 if method != "gradient" else 0.85)
+    assert model.score(X, y) > 0.85
     assert model.predict_proba(X[:5]).shape == (5, 3)
 
 
@@ -101,7 +110,9 @@ def test_hardly_any_budget_gives_the_likelier_class():
     y = np.where(np.arange(400) % 10 == 0, "yes", "no")
     hits = [seeded(data=(X, y), epsilon=0.2, random_state=seed).score(X, y) for seed in range(20)]
     assert np.median(hits) > 0.85
-    assert any("shrunk" in note for note in seeded(data=(X, y), epsilon=0.2).release_.notes)
+    assert any("too few rows" in note for note in seeded(data=(X, y), epsilon=0.02).release_.notes)
+    with pytest.warns(NoiseWarning, match="Too few rows"):
+        LogisticRegression(0.02, bounds=BOUNDS, n=400).fit(X, y)
 
 
 def test_checks_for_what_is_public_and_what_is_not():
@@ -195,13 +206,15 @@ def test_frames_and_series():
         ({"method": "magic"}, "method"),
         ({"classes": ["a", "a"]}, "classes"),
         ({"rounds": 0}, "rounds"),
+        ({"method": "objective", "fit_intercept": False}, "fit_intercept"),
+        ({"method": "objective", "delta": 0.0}, "delta"),
         ({"clip": -1.0}, "clip"),
         ({"epsilon": 0.0}, "epsilon"),
     ],
 )
 def test_bad_parameters_charge_nothing(options, says):
     ledger = Ledger(Budget(1, 1e-6))
-    with pytest.raises((ValueError, TypeError), match=says):
+    with pytest.raises((ValueError, TypeError, NotSupported), match=says):
         LogisticRegression(**({"bounds": BOUNDS, "ledger": ledger} | options)).fit(*data(20))
     assert ledger.entries == ()
 
@@ -246,7 +259,7 @@ def test_moments_are_shrunk_towards_each_other():
         centre, found = moments.shrunk_moments(*noisy, noise, True)
         assert np.mean((centre - true) ** 2) < min(1.1 * noise**2, 0.4)
         assert ((found > 0) & (found <= 1)).all()
-    assert np.std(centre) < 0.2  # with much noise, nearly one centre for all
+    assert np.std(centre) < 0.6  # with much noise, nearly one centre for all
 
 
 def test_the_noise_of_a_walk_is_as_computed():

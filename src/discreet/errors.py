@@ -51,3 +51,7 @@ class LeakWarning(DiscreetWarning):
 
 class DeltaWarning(DiscreetWarning):
     """Delta is not far below one over the number of people."""
+
+
+class NoiseWarning(DiscreetWarning):
+    """There are too few rows for the budget: what is learnt is mostly noise."""

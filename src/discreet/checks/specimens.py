@@ -28,9 +28,9 @@ def private_estimators() -> dict[str, Any]:
     found = {}
     for name in models.__all__:
         cls = getattr(models, name)
-        if isinstance(cls, type) and issubclass(cls, PrivateEstimator) and not inspect.isabstract(cls):
-            if not issubclass(cls, MetaEstimatorMixin):  # it is checked through what it is given
-                found[name] = prepared(cls())
+        concrete = isinstance(cls, type) and issubclass(cls, PrivateEstimator) and not inspect.isabstract(cls)
+        if concrete and not issubclass(cls, MetaEstimatorMixin):  # those are checked through what they are given
+            found[name] = prepared(cls())
     return found
 
 

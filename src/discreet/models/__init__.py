@@ -4,7 +4,7 @@ from discreet.models.base import PrivateEstimator, PrivateRegressor
 from discreet.models.classifier import LinearClassifier, PrivateClassifier
 from discreet.models.families import Conjunction, Stump, conjunctions, stumps
 from discreet.models.hypotheses import HypothesisClass
-from discreet.models.kernels import KernelRidge
+from discreet.models.kernels import KernelRidge, KernelSVC
 from discreet.models.linear import (
     BayesianLinearRegression,
     ElasticNet,
@@ -17,6 +17,7 @@ from discreet.models.logistic import LogisticRegression
 from discreet.models.online import OnlineClassifier
 from discreet.models.selection import PrivateSearchCV
 from discreet.models.sgd import SGDClassifier, SGDRegressor
+from discreet.models.svm import LinearSVC
 
 __all__ = [
     "BayesianLinearRegression",
@@ -24,9 +25,11 @@ __all__ = [
     "ElasticNet",
     "HypothesisClass",
     "KernelRidge",
+    "KernelSVC",
     "Lasso",
     "LinearClassifier",
     "LinearRegression",
+    "LinearSVC",
     "LogisticRegression",
     "OnlineClassifier",
     "PrivateClassifier",

@@ -100,6 +100,15 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _fit(self, curator: Curator) -> None:
         """BOUND, SUMMARISE, PRIVATISE, SOLVE."""
 
+    def _lend(self, other: Any, curator: Curator, given: Bounds | None) -> None:
+        """Let another estimator do the work, under this one's plan, with these bounds."""
+        other._given, other._asked, other._public_count, other._notes = given, self._asked, self._public_count, ()
+        try:
+            other._fit(curator)
+            self._notes += other._notes
+        finally:
+            del other._given, other._asked, other._public_count, other._notes
+
     def _remember_columns(self, X: Any, rows: Rows) -> None:
         if rows is not X:
             validate_data(self, X, skip_check_array=True)

@@ -118,7 +118,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """Rows to predict for, within the bounds."""
         check_is_fitted(self, "release_")
         X = self._checked(X)
-        narrow = getattr(self, "narrow_", self.bounds_)
+        narrow = getattr(self, "narrow_", None) or self.bounds_
         return np.clip(np.where(np.isfinite(X), X, self.bounds_.centre), narrow.lower, narrow.upper)
 
 

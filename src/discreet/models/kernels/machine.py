@@ -65,17 +65,13 @@ class KernelMachine(PrivateEstimator):
 
     def _fit(self, curator: Curator) -> None:
         self.linear_ = linear = self._linear()
-        linear._asked, linear._public_count, linear._notes = self._asked, self._public_count, ()
-        if self._given is not None:
-            linear._given = self._map(curator, self._given)
-        else:  # the linear model's plan pays for bounds of the rows; then they are mapped
-            linear._given, linear._mapped = None, self._map
+        given = None if self._given is None else self._map(curator, self._given)
+        if given is None:  # the linear model's plan pays for bounds of the rows; then they are mapped
+            linear._mapped = self._map
         try:
-            linear._fit(curator)
-            self._notes += linear._notes
+            self._lend(linear, curator, given)
         finally:
             linear.__dict__.pop("_mapped", None)
-            del linear._asked, linear._public_count, linear._given, linear._notes
         linear.n_features_in_ = len(self.features_.get_feature_names_out())
 
     def _map(self, curator: Curator, bounds: Bounds) -> Bounds:

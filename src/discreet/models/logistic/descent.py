@@ -11,6 +11,7 @@ relative to it.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Share, radial
 from discreet.curator import Curator
-from discreet.events import Event, Gaussian, Pure
+from discreet.errors import NoiseWarning
+from discreet.events import Gaussian, Pure
 from discreet.images import Mixed, Scaled, missing
 from discreet.models.linear.problem import ADAPTS
 from discreet.models.logistic.directions import Directions, gradient, many, two
@@ -40,9 +42,11 @@ RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 TRUSTED = 0.05  # of the look must be left after shrinking for it to be used
 SCANTY, HOPELESS = 25.0, 60.0  # values of ρ from which some rounds, or all, count classes again
+TOO_FEW = 5.0  # rows, in deviations of the noise of a count
 BENT = 0.2  # about the curvature of the loss along a standardised feature
 PRIOR = 0.3  # variance of the mean of labels ±1 between data sets
 
+FEW = "too few rows for this budget and so many columns: what was learnt is mostly noise"
 FAINT = (
     "much noise for this many rows: coefficients were shrunk to {:.0%} of what was found, towards class shares alone"
 )
@@ -114,9 +118,18 @@ def descent(problem: Problem) -> Fit:
     # SOLVE: what noise alone would have made of it is taken off
     doubt = noise**2 * float((white**2).sum()) * len(start)
     moved, faint = shrunk(theta @ white.T - start, doubt, setting.caution)
-    notes = (ADAPTS, *([FAINT.format(faint)] if faint < 0.5 else []))
+    rows = counts.value.sum() if problem.n is None else problem.n
+    few = setting.rho > SCANTY or rows < TOO_FEW * _noise(problem, 1)
+    notes = (ADAPTS, *(warned(problem) if few else ()), *([FAINT.format(faint)] if faint < 0.5 else []))
     notes += (CLIPPED.format(problem.clip),) if standard.clips else ()
     return Fit((start + moved) @ standard.frame.T, bounds, standard.narrow, notes)
+
+
+def warned(problem: Problem) -> tuple[str, ...]:
+    """A note that there are too few rows, and a warning too where their number is public."""
+    if problem.n is not None:
+        warnings.warn(f"{FEW[0].upper()}{FEW[1:]}.", NoiseWarning, stacklevel=2)
+    return (FEW,)
 
 
 def around_zero(bounds: Bounds) -> Bounds:
@@ -283,14 +296,14 @@ def shrunk(step: Floats, doubt: float, power: float = 1.0) -> tuple[Floats, floa
 
 def _rho(problem: Problem, rows: float) -> float:
     width = problem.width
+    return width * math.sqrt(2 * width) * _noise(problem, width) / max(rows, 1.0)
+
+
+def _noise(problem: Problem, size: int) -> float:
+    """The deviation that the whole budget would give to each of `size` coordinates of a vector of norm 1."""
+    event = problem.curator.buys(problem.budget.whole("radial"))
     exchange = math.sqrt(2) if problem.budget.neighbours == "replace-one" else 1.0
-    noise = _spread(problem.curator.buys(problem.budget.whole("radial")), width) * exchange
-    return width * math.sqrt(2 * width) * noise / max(rows, 1.0)
-
-
-def _spread(event: Event, size: int) -> float:
-    """The deviation of the noise in each of `size` coordinates of a vector of norm 1."""
     if isinstance(event, Gaussian):
-        return event.noise_multiplier
+        return event.noise_multiplier * exchange
     assert isinstance(event, Pure)
-    return math.sqrt(size + 1) / event.epsilon
+    return math.sqrt(size + 1) / event.epsilon * exchange

@@ -44,7 +44,7 @@ def quadratic(problem: Problem) -> Fit:
     def excess(rows: Batch) -> Floats:
         assert rows.y is not None
         there = np.where(np.isfinite(rows.y), 0.0, np.nan)
-        return ((rows.y[:, None] == np.arange(len(shares))) - shares + there[:, None])[:, first:]
+        return np.asarray((rows.y[:, None] == np.arange(len(shares))) - shares + there[:, None])[:, first:]
 
     first = 1 if len(shares) == 2 else 0
     far = float(np.sqrt(2 - first))  # an indicator less its share is shorter than that
