@@ -43,11 +43,16 @@ bench: $(VENV)/.installed-test  ## speed and accuracy next to peers, as ratios
 	$(BIN)/python benchmarks/accounting.py
 	$(BIN)/python benchmarks/sums.py
 	$(BIN)/python benchmarks/linear.py
+	$(BIN)/python benchmarks/classification.py
+	$(BIN)/python benchmarks/sgd.py
 
 studies: $(VENV)/.installed-test  ## figures of the sources, re-run with correct methods, in studies/out/
+	$(BIN)/python -m studies sy3
 	$(BIN)/python -m studies sy4
 	$(BIN)/python -m studies sy5
 	$(BIN)/python -m studies sy6
+	$(BIN)/python -m studies sy8
+	$(BIN)/python -m studies sy9
 
 format: $(VENV)/.installed-check  ## put the code in order
 	$(BIN)/ruff check --fix --quiet src tests benchmarks examples studies

@@ -74,7 +74,7 @@ def table(name: str, data: str | Path | None) -> Any:
 
 @dataclass(frozen=True)
 class Digits:
-    """Images of written fours and nines, a row of whole numbers from 0 to `white` each, to learn from and to test on."""
+    """Images of written fours and nines, whole numbers from 0 to `white`, to learn from and to test on."""
 
     X: NDArray[np.uint8]
     y: NDArray[np.uint8]
@@ -91,11 +91,13 @@ class Digits:
 
 
 def digits(quick: bool, data: str | Path | None) -> Digits:
-    """MNIST's fours and nines; scikit-learn's in a quick run without the file."""
-    path = folder(data) / "mnist.npz"
+    """MNIST's fours and nines, 500 for a quick run; scikit-learn's in a quick run without the file."""
+    path, few = folder(data) / "mnist.npz", 500 if quick else None
     if path.is_file():
         with np.load(path) as stored:
-            return Digits(*_pair(stored["x_train"], stored["y_train"]), *_pair(stored["x_test"], stored["y_test"]), 255)
+            X, y = _pair(stored["x_train"], stored["y_train"])
+            test_X, test_y = _pair(stored["x_test"], stored["y_test"])
+        return Digits(X[:few], y[:few], test_X[:few], test_y[:few], 255)
     if not quick:
         raise MissingData(
             f"The file {path} is missing: arrays x_train, y_train, x_test, y_test of MNIST. Hint: --data DIR, or the "
@@ -121,9 +123,13 @@ def unit(X: Any) -> Floats:
 
 @contextmanager
 def seeded() -> Any:
-    """Studies must be repeatable, so their fits are seeded: not private, and here on published data that is no harm."""
+    """Studies must be repeatable, so their fits are seeded: not private, and here on published data that is no harm.
+
+    They go where noise is all that is left, too, and need not be warned of it.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dc.NotPrivateWarning)
+        warnings.simplefilter("ignore", dc.NoiseWarning)
         yield
 
 
@@ -190,6 +196,14 @@ def band(panel: Any, x: Sequence[float], found: Sequence[tuple[float, float]], l
     mean, error = np.transpose(found)
     panel.plot(x, mean, label=label, **look)
     panel.fill_between(x, mean - 2 * error, mean + 2 * error, color=look["color"], alpha=0.15, linewidth=0)
+
+
+def errors_on(panel: Any) -> None:
+    """A logarithmic axis of error rates, with marks that read as percentages."""
+    marks = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+    panel.set(yscale="log", ylim=(0.008, 0.7))
+    panel.set_yticks(marks, [f"{mark:.0%}" for mark in marks])
+    panel.set_yticks([], minor=True)
 
 
 def paragraph(*sentences: str) -> str:

@@ -84,7 +84,19 @@ def halved(monkeypatch):
         monkeypatch.setattr(f"discreet.mechanisms.{module}.unwrapped", sabotaged)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+# in their worst case one row against none is far from what noise is calibrated to; twins are caught in their own tests
+ELSEWHERE = {
+    "HypothesisClass": "test_hypotheses.py",  # it chooses, and adds no noise
+    "KernelRidge": "test_kernels.py",
+    "KernelSVC": "test_erm.py",
+    "LinearSVC": "test_erm.py",
+    "OnlineClassifier": "test_online.py",
+    "SGDClassifier": "test_sgd.py",
+    "SGDRegressor": "test_sgd.py",
+}
+
+
+@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - set(ELSEWHERE)))
 def test_halved_noise_is_caught_in_estimators(name, halved):
     with pytest.raises(AssertionError, match="BROKEN"):
         checks.check_audit(generous(checks.prepared(ESTIMATORS[name])))

@@ -14,15 +14,25 @@ from sklearn.linear_model import Ridge
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # studies are a folder of the repository, not of the package
 
-from studies import common, sy4  # noqa: E402
+from studies import common, sy3, sy4, sy8, sy9  # noqa: E402
 from studies.__main__ import STUDIES, main  # noqa: E402
 
 COLUMNS = {
+    "sy3": ("method", "epsilon", "n", "repeat", "accuracy", "coefficient_error", "auc", "roc"),
     "sy4": ("panel", "rule", "p1", "p2", "p3", "method", "n", "epsilon", "repeat", "accuracy"),
     "sy5": ("panel", "method", "n", "d", "public", "epsilon", "correlation", "standard_error", "relative"),
     "sy6": ("set", "variant", "epsilon", "relative_mse", "standard_error", "folds"),
+    "sy8": ("method", "measure", "n", "epsilon", "repeat", "value"),
+    "sy9": ("axis", "n", "d", "batch", "epochs", "method", "epsilon", "repeat", "error"),
 }
-VALUES = {"sy4": "accuracy", "sy5": "correlation", "sy6": "relative_mse"}
+VALUES = {
+    "sy3": "auc",
+    "sy4": "accuracy",
+    "sy5": "correlation",
+    "sy6": "relative_mse",
+    "sy8": "value",
+    "sy9": "error",
+}
 
 
 def quick(name, folder, capsys):
@@ -75,7 +85,110 @@ def test_uci(tmp_path, capsys):
     assert errors["made up", "auto", "5"] < 1.2 * errors["made up", "not private", "5"]
 
 
-@pytest.mark.parametrize(("name", "file"), [("sy5", "ccle_expression706.parquet"), ("sy6", "uci_airfoil.parquet")])
+@pytest.mark.slow
+@pytest.mark.catalogue("SY3")
+def test_people(tmp_path, capsys):
+    rows, text = quick("sy3", tmp_path, capsys)
+    check("sy3", tmp_path, rows, text)
+    assert "NOT the study's data" in text
+    found = {(row["method"], row["epsilon"], row["n"]): row for row in rows}
+    best = float(found["not private", "1", "7000"]["accuracy"])
+    assert best > 0.85
+    # with 7,000 rows and ε = 1 nothing is lost; the fit to all training rows is the one that errors are measured from
+    assert float(found["auto, δ = 1e-6", "1", "7000"]["accuracy"]) > best - 0.02
+    assert float(found["not private", "1", "7000"]["coefficient_error"]) == 0
+    for row in rows:
+        curve = [float(value) for value in row["roc"].split()]
+        assert len(curve) == 101 and curve == sorted(curve) and curve[-1] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.catalogue("SY8")
+def test_logistic_regression_of_digits(tmp_path, capsys):
+    rows, text = quick("sy8", tmp_path, capsys)
+    check("sy8", tmp_path, rows, text)
+    assert "NOT the study's data" in text and "not private" in text
+    assert all(0 <= float(row["value"]) <= 1 for row in rows if row["measure"] == "error")
+    errors = {
+        (row["method"], row["n"], row["epsilon"]): float(row["value"]) for row in rows if row["measure"] == "error"
+    }
+    n = max(int(row["n"]) for row in rows)
+    # the source as run at ε = 0.1 is as good as no noise, the right noise is as good as a coin
+    assert errors[sy8.AS_RUN, str(n), "0.1"] < 0.1 < 0.4 < errors[sy8.RIGHT, str(n), "0.1"]
+
+
+@pytest.mark.slow
+@pytest.mark.catalogue("SY9")
+def test_descent_on_digits(tmp_path, capsys):
+    rows, text = quick("sy9", tmp_path, capsys)
+    check("sy9", tmp_path, rows, text)
+    assert "NOT the study's data" in text
+    assert {row["axis"] for row in rows} == {"n", "batch", "epochs", "d"}
+    mean = {e: np.mean([float(r["error"]) for r in rows if r["epsilon"] == e]) for e in ("0.1", "10")}
+    assert mean["10"] < mean["0.1"] - 0.1
+
+
+@pytest.mark.catalogue("SY8")
+def test_the_source_s_noise_is_not_private():
+    """Both ways to read the source lose more than they declare, by exact calculation; what is certified bounds it."""
+    found = sy8.losses(common.digits(True, "nowhere"), 200, 0.1)
+    for name in ("as stated", "as run"):
+        for pair in ("black images and a white one", "one label changed"):
+            assert 0.1 < found[f"{name}, {pair}"] < found[f"{name}, certified"]
+    assert found["as stated, certified"] == pytest.approx(0.1 * 8)  # 64 pixels
+    assert found["as run, one label changed"] > 5 and found["as run, audited"] > 1
+
+
+@pytest.mark.catalogue("SY8")
+def test_weights_tell_which_penalty_they_are_of():
+    """No minimum of a mean of losses and λ/2·‖w‖² is longer than √(2 log 2/λ); the sum's is, as are the source's."""
+    images = common.digits(True, "nowhere")
+    U, signs = common.unit(images.X), np.where(images.y == 9, 1.0, -1.0)
+    bound = math.sqrt(2 * math.log(2) / sy8.LAMBDA)
+    stated, ran = (np.linalg.norm(sy8.weights(U, signs, sy8.strength(v, len(U)))) for v in (sy8.AS_STATED, sy8.AS_RUN))
+    assert stated < bound < ran
+    assert 1 / 64 < sy8.LAMBDA < 1 / 2  # within the source's grid
+
+
+@pytest.mark.catalogue("SY3")
+def test_what_the_source_s_descent_would_spend():
+    """Its formula, with 10,000 steps, gives the ε it states; an accountant gives a hundred times as much."""
+    for sigma, delta, stated in sy3.SOURCE.values():
+        q, steps = sy3.RATE, sy3.STEPS
+        formula = (q**2 * steps + q * math.sqrt(steps * math.log(1 / delta)) / sigma) / 2
+        assert formula == pytest.approx(stated, abs=0.01)
+        assert sy3.true_epsilon(sigma, delta) > 100 * stated
+
+
+@pytest.mark.catalogue("SY9")
+def test_descent_is_as_stated_for_rows_of_unit_length():
+    """The library divides rows in [-1, 1] by √d: what is d times as large as stated and 1/√d are steps and clips."""
+    cell = {"n": 100, "d": 49, "batch": 10, "epochs": 2, "epsilon": 1.0}
+    source, pure, gaussian = (sy9.classifier({**cell, "method": method}, 0) for method in sy9.METHODS)
+    assert (source.eta0, source.clip, source.lot, source.learning_rate) == (49.0, pytest.approx(1 / 7), 5, "sqrt")
+    assert (pure.eta0, pure.lot, pure.epochs, pure.noise) == (64.0 * 49, 10, 2, "pure")
+    assert (gaussian.eta0, gaussian.clip, gaussian.noise) == (32.0 * 49, pytest.approx(0.5 / 7), "gaussian")
+
+
+def test_projected_rows_have_unit_length():
+    images = common.digits(True, "nowhere")
+    assert images.made_up and images.shape == (8, 8) and set(images.y) == {4, 9}
+    X, test = sy9.projected(images, np.arange(20), 5, repeat=0)
+    assert X.shape == (20, 5) and test.shape == (100, 5)
+    assert np.linalg.norm(X, axis=1) == pytest.approx(np.ones(20))
+    assert (common.unit(np.zeros((1, 3))) == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("sy3", "height_weight.parquet"),
+        ("sy5", "ccle_expression706.parquet"),
+        ("sy6", "uci_airfoil.parquet"),
+        ("sy8", "mnist.npz"),
+        ("sy9", "mnist.npz"),
+    ],
+)
 def test_missing_data_are_named(name, file, tmp_path, capsys):
     assert main([name, "--data", str(tmp_path)]) == 2
     error = capsys.readouterr().err

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from discreet.accounting import noise_multiplier, scaled
 from discreet.budget import Budget, Lot, Part, Plan, Share
 from discreet.engines import Rows
+from discreet.engines.memory import Memory
 from discreet.errors import LedgerError, NotPrivateWarning
 from discreet.events import Approximate, Choice, Composed, Event, Gaussian, Laplace, Minimum, Pure, Repeated, Sampled
 from discreet.inside import Inside
@@ -193,7 +194,7 @@ class Curator:
 
     def buys(self, share: Share) -> Event:
         """The event that a share pays for: public, and free to ask."""
-        return deal(share.plan)[share.index]
+        return (self._paid.get(share.plan) or deal(share.plan))[share.index]
 
     def label(self, classes: Sequence[Any]) -> None:
         """From here on targets are places in this public list of classes; a row of any other class counts for nothing.
@@ -205,6 +206,37 @@ class Curator:
     def map(self, image: Image) -> None:
         """From here on the features of a row are what `image` makes of it. Free: a map of each row by itself."""
         self._rows, self._totals = self._rows.map(image), {}
+
+    def next(self, rows: Rows) -> Curator:
+        """A curator of *other* units' rows under the same plans: what was paid stays paid, what was used before, used.
+
+        Each unit is in the rows of one such curator only, so that a share may be used once by each of them.
+        """
+        child = Curator(rows, self.ledger, self.name, self._rng)
+        child._paid, child._charges, child._used = self._paid, self._charges, set(self._used)
+        child._lock, child._process = self._lock, self._process
+        return child
+
+    def without_rows(self) -> Curator:
+        """The account alone: a curator of no rows, under the same plans, whose releases are these."""
+        empty = self._rows.empty()
+        child = self.next(Memory(empty.X, empty.y))
+        child.releases = self.releases
+        return child
+
+    def dealt(self, share: Share, count: int) -> Iterator[Curator]:
+        """Curators of disjoint blocks of the rows, each row in one of them, drawn for it alone, once the plan is paid.
+
+        One block is all of the rows, and no coin is drawn.
+        """
+        self._charge(share.plan)
+        blocks = iter([self._rows]) if count == 1 else self._rows.blocks(count, self._rng)
+        return (self.next(rows) for rows in blocks)
+
+    def hold(self, dtype: Any) -> None:
+        """Let an engine hold features in memory as `dtype`, which must hold them exactly, where it can."""
+        rows: Any = self._rows
+        self._rows, self._totals = getattr(rows, "held", lambda _: rows)(dtype), {}
 
     def keep(self) -> None:
         """Let an engine keep what it makes of rows, where it can: many sums of the same images are to come."""

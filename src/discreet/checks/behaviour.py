@@ -19,7 +19,7 @@ from discreet.audit import audit
 from discreet.budget import Budget
 from discreet.checks.specimens import Asked, Spy, extremes, hostile, ordinary, rows_of
 from discreet.errors import BudgetExceeded, NoiseWarning, NotPrivateWarning
-from discreet.events import flatten
+from discreet.events import Sampled, flatten
 from discreet.labels import codes_of, ordered
 from discreet.ledger import Detached, Ledger
 from discreet.query import Batch
@@ -81,7 +81,7 @@ def check_hostile_rows(estimator: Any) -> None:
     _fit(estimator, (spy, None))
     assert spy.queries
     y = _targets(estimator, y)
-    for query in spy.queries:
+    for query in spy.queries[:: 1 + len(spy.queries) // 40]:  # of hundreds of steps, some
         widths = query.widths(Batch(X[:0], y[:0]))
         limit = query.sensitivity(widths, "add-remove")
         for row in hostile(X.shape[1]):
@@ -103,17 +103,20 @@ def _targets(estimator: Any, y: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_engines_agree(estimator: Any) -> None:
-    """Blocks of any size, and rows in any order, give the same release to the bit."""
+    """Blocks of any size, and rows in any order, give the same release to the bit.
+
+    Where a coin is drawn for each row (`coins`, or a sampled event) another order is another sample.
+    """
     X, y = ordinary(estimator)
     order = np.random.default_rng(0).permutation(len(X))
-    seen = []
-    for rows in (
-        rows_of(estimator, (X, y)),
-        rows_of(estimator, (X, y), block=7),
-        rows_of(estimator, (X[order], y[order])),
-    ):
+
+    def release(rows: Any) -> Release:
         with _quiet():
-            seen.append(_fit(estimator, (rows, None), random_state=11))
+            return _fit(estimator, (rows, None), random_state=11)
+
+    seen = [release(rows_of(estimator, (X, y))), release(rows_of(estimator, (X, y), block=7))]
+    if not (getattr(estimator, "coins", False) or any(isinstance(leaf, Sampled) for leaf in _leaves(seen[0].event))):
+        seen.append(release(rows_of(estimator, (X[order], y[order]))))
     assert all(_bits(one) == _bits(seen[0]) for one in seen), "the release depends on blocks or on the order of rows"
 
 
@@ -197,6 +200,7 @@ def check_stated_noise(estimator: Any, runs: int = 300) -> None:
     30% is more than 4 of them off. The seeds are fixed, so a mechanism that passes once passes always.
     """
     data = ordinary(estimator, 50)
+    estimator.set_params(**getattr(estimator, "sharpest", {}))
     with _quiet():
         releases = [_fit(estimator, data, random_state=seed) for seed in range(runs)]
     for parts in zip(*(release.parts for release in releases), strict=True):

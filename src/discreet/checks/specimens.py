@@ -161,10 +161,10 @@ class Spy:
         spy.queries, spy.watched, spy._images = self.queries, self.watched, self._images
         return spy
 
-    def sample(self, rate: float, coins: Any) -> Memory:
-        """A sample, noted."""
+    def sample(self, rate: float, coins: Any) -> Spy:
+        """A sample, noted and spied on."""
         self.watched.append(self._watch())
-        return self._rows.sample(rate, coins)
+        return self._spied(self._rows.sample(rate, coins))
 
     def blocks(self, count: int, coins: Any) -> Iterator[Spy]:
         """Blocks whose sums are noted too."""

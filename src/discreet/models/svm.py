@@ -61,8 +61,9 @@ class LinearSVC(LinearClassifier):
 
     References
     ----------
-    K. Chaudhuri, C. Monteleoni & A. Sarwate, "Differentially private empirical risk minimization", JMLR 2011; R. Redberg,
-    A. Koskela & Y.-X. Wang, "Improving the privacy and practicality of objective perturbation", NeurIPS 2023.
+    K. Chaudhuri, C. Monteleoni & A. Sarwate, "Differentially private empirical risk minimization", JMLR 2011;
+    R. Redberg, A. Koskela & Y.-X. Wang, "Improving the privacy and practicality of objective perturbation", NeurIPS
+    2023.
 
     Examples
     --------

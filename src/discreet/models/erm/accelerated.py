@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from discreet.engines import Rows
 from discreet.models.erm.losses import Loss
 from discreet.models.erm.problem import BITS, GRID, UNIT, Unit, coarse
-from discreet.query import Batch, BoundedSum, Image, OneHot, Together
+from discreet.query import EXACT, Batch, BoundedSum, Ints, OneHot, _product
 
 Floats = NDArray[np.float64]
 
 ROWS = 2.0**26  # up to so many rows the tolerance is proved
-FINEST = 2.0**-15  # no tolerance is smaller
 ROUND = 2.0**-53
+CHUNK = EXACT // GRID.limit**2  # so many products of whole numbers add up exactly
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,7 @@ class Minimiser:
     loss : of the margin; the sign is + for rows of class k (of two classes: of the second) and - for the others.
     columns : how many classes have coefficients.
     strength, radius : public.
+    finest : the tolerance that is wanted; it is larger where float error asks for that.
     push : a bound on ‖b_k‖.
     blur : how far b_k may be from the vector that it stands for.
     """
@@ -44,6 +45,7 @@ class Minimiser:
     columns: int
     strength: float
     radius: float
+    finest: float
     push: float = 0.0
     blur: float = 0.0
 
@@ -51,11 +53,10 @@ class Minimiser:
     def tolerance(self) -> float:
         """How far from the exact minimum the coefficients of a class may be: public, and true of all data."""
         d, beta, R = self.image.width, self.loss.curvature, self.radius
-        kappa = self._smoothness(ROWS) / self.strength
-        drift = kappa * ((80 + d) * R + 12 / beta) + 2 * d * math.sqrt(kappa) * R + 12 * self.push / self.strength
-        rows = ROWS * (2.0**-41 + ROUND * (16 + 2 * beta * (1 + R)))
-        error = rows + 4 * ROUND * (self.strength * R + self.push) + self.blur
-        return FINEST + 2 * (ROUND * drift + 4 * error / self.strength)
+        steps = ROUND * R * (100 + 5 * d) * self._smoothness(ROWS)
+        sums = ROWS * (2.0**-41 + ROUND * (20 + 2 * beta * (1 + R)))
+        error = steps + sums + 8 * ROUND * (self.strength * R + self.push) + self.blur
+        return self.finest + 8 * error / self.strength
 
     def passes(self, n: int) -> int:
         """How many gradients bring the coefficients within the tolerance, for so many rows."""
@@ -66,16 +67,16 @@ class Minimiser:
 
     def __call__(self, rows: Rows, b: Floats) -> Floats:
         """The coefficients, one line per class."""
-        mapped: Any = rows.map(self.image)
-        mapped = getattr(mapped, "held", lambda: mapped)()
+        mapped = _held(rows.map(self.image))
         n = int(mapped.sum(BoundedSum(OneHot(_there, 1), name="count"))[0])
-        a, x = self._momentum(n), np.zeros((self.columns, self.image.width))
-        v = x
+        a = self._momentum(n)
+        x = low = v = np.zeros((self.columns, self.image.width))  # `low` is what rounding left out of x
         for _ in range(self.passes(n)):
-            y = x + a / (1 + a) * (v - x)
+            y = x + (a / (1 + a) * (v - x) + low)
             slope = self._gradient(mapped, y) + (self.strength * y + b)
             v = self._within(v + a * (y - v) - a / self.strength * slope)
-            x = x + a * (v - x)
+            step = a * (v - x) + low
+            low, x = step - ((x + step) - x), x + step
         return self._within(x)
 
     def _smoothness(self, n: float) -> float:
@@ -90,83 +91,89 @@ class Minimiser:
         lengths = np.sqrt((theta * theta).sum(axis=1, keepdims=True))
         return np.asarray(theta * np.minimum(1.0, self.radius / np.maximum(lengths, 1e-300)))
 
-    def _gradient(self, rows: Any, theta: Floats) -> Floats:
+    def _gradient(self, rows: Rows, theta: Floats) -> Floats:
         """Σ slope·u over the rows, the sums exact."""
-        slopes = Slopes(self, *words_of(theta))
-        together = Together((self._sum(slopes.high), self._sum(slopes.low)), (theta.T.shape, theta.T.shape))
-        high, low = (part.astype(np.float64) for part in together.apart(rows.sum(together)))
-        return np.asarray((high + low * UNIT).T * UNIT**2)
+        slopes, limit = Slopes(self.loss, self.columns, *words_of(theta)), float(GRID.limit)
+        query = Gradient(_coordinates, slopes, limit, left_norm=limit, bits=BITS, box=True, name="gradient")
+        total = rows.sum(query).astype(np.float64).T
+        return np.asarray((total[: self.columns] + total[self.columns :] * UNIT) * UNIT**2)
 
-    def _sum(self, word: Image) -> BoundedSum:
-        limit = float(GRID.limit)
-        return BoundedSum(self.direction, word, limit, left_norm=limit, bits=BITS, box=True, name="gradient")
 
-    def direction(self, batch: Batch) -> Floats:
-        """The u of each row."""
-        self.quantised(batch)
-        return batch.X
+class Gradient(BoundedSum):
+    """The sum of u ⊗ (slopes in two words), as `BoundedSum` defines it; quicker, as both are on their grids already."""
 
-    def quantised(self, batch: Batch) -> Floats:
-        """The same as `BoundedSum` puts it on its grid: it is there already, so it is left as it is."""
-
-        def make() -> tuple[Floats, Floats]:
-            z, lost = batch.X.T, batch.lost
-            return np.where(lost, 0.0, z) if lost.any() else z, np.ones(len(batch))
-
-        made: tuple[Floats, Floats] = batch.once((self.direction, GRID, 2, True), make)
-        return made[0]
+    def __call__(self, batch: Batch) -> Ints:
+        """The total of a batch, exact."""
+        z = whole(batch)
+        assert isinstance(self.right, Slopes)
+        return np.concatenate([_product(z, line[None], CHUNK) for line in self.right.whole(batch)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """The slope of each row's loss, in two words of 20 bits: the first on the grid, what is left of it in the second.
+    """The slope of each row's loss in two words of 20 bits, per class: on the grid, and what is left, 2^20 times finer.
 
     The score u·θ is made of two products of whole numbers, exact in any order, so the slope is a row's own.
     """
 
-    problem: Minimiser
+    loss: Loss
+    columns: int
     words: tuple[Floats, ...]
     units: tuple[float, ...]
 
-    def high(self, batch: Batch) -> Floats:
-        """The first word."""
-        return np.asarray(self._split(batch)[0].T)
+    def __call__(self, batch: Batch) -> Floats:
+        """First the first words of all classes, then the second."""
+        return np.asarray(self.whole(batch).T * UNIT)
 
-    def low(self, batch: Batch) -> Floats:
-        """The second, in units of the first one's grid."""
-        return np.asarray(self._split(batch)[1].T)
-
-    def _split(self, batch: Batch) -> tuple[Floats, Floats]:
-        made: tuple[Floats, Floats] = batch.once(self, lambda: self._made(batch))
-        return made
-
-    def _made(self, batch: Batch) -> tuple[Floats, Floats]:
-        z = self.problem.quantised(batch)
-        first, second = (word @ z * unit for word, unit in zip(self.words, self.units, strict=True))
-        score, sign = first + second, self._signs(batch)
-        slope = sign * self.problem.loss.slope(sign * score)
-        high = np.rint(slope / UNIT) * UNIT
-        return high, (slope - high) / UNIT
+    def whole(self, batch: Batch) -> Floats:
+        """The same in whole numbers, one line each."""
+        z, sign = whole(batch), self._signs(batch)
+        score = (self.words[0] @ z) * self.units[0] + (self.words[1] @ z) * self.units[1]
+        slope = sign * self.loss.slope(sign * score) * GRID.limit
+        high = np.rint(slope)
+        return np.concatenate([high, np.rint((slope - high) * GRID.limit)])
 
     def _signs(self, batch: Batch) -> Floats:
         assert batch.y is not None
-        k = self.problem.columns
-        wanted = np.arange(k)[:, None] if k > 1 else np.ones((1, 1))
-        return np.where(batch.y == wanted, 1.0, -1.0)
+        wanted = np.arange(float(self.columns)) if self.columns > 1 else np.ones(1)
+        made: Floats = batch.once(("signs", self.columns), lambda: _signs(batch.y, wanted))
+        return made
 
 
 def words_of(theta: Floats) -> tuple[tuple[Floats, ...], tuple[float, ...]]:
     """θ as two matrices of whole numbers, times a unit each: the products with u are exact."""
     words, units = [], []
     for _ in range(2):
-        top = max(float(np.sqrt((theta * theta).sum(axis=1).max())), 2.0**-900)
-        unit = math.ldexp(1.0, math.frexp(top)[1] - (51 - BITS))  # |word·z| <= 2^51
+        top = max(math.sqrt(float((theta * theta).sum(axis=1).max())), 2.0**-900)
+        unit = math.ldexp(1.0, math.frexp(top)[1] - (51 - BITS))  # |word·z| < 2^52
         words.append(np.rint(theta / unit))
         theta = theta - words[-1] * unit
         units.append(unit * UNIT)
     return tuple(words), tuple(units)
 
 
+def whole(batch: Batch) -> Floats:
+    """The u of each row in whole numbers, one coordinate after the other; zero where the target is missing."""
+    made: Floats = batch.once("whole", lambda: np.ascontiguousarray(np.where(batch.lost, 0.0, batch.X.T)))
+    return made
+
+
+def _coordinates(batch: Batch) -> Floats:
+    return batch.X
+
+
+def _signs(y: NDArray[Any] | None, wanted: Floats) -> Floats:
+    return np.where(y == wanted[:, None], 1.0, -1.0)
+
+
 def _there(batch: Batch) -> NDArray[np.int64]:
     """Rows whose u is not zero: those that count."""
     return np.where((batch.X != 0).any(axis=1), 0, -1)
+
+
+def _held(rows: Any) -> Rows:
+    """Rows that are read many times, held in memory where the engine offers it and they are not too many."""
+    for offer in ("held", "keep"):
+        rows = getattr(rows, offer, lambda rows=rows: rows)()
+    held: Rows = rows
+    return held

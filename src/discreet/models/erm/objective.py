@@ -20,7 +20,7 @@ from discreet.inside import Inside
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
-from discreet.models.erm.accelerated import FINEST, Minimiser
+from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.output import noised
 from discreet.models.erm.problem import Problem, Unit, columns_of
 
@@ -80,6 +80,7 @@ def objective(problem: Problem) -> Floats:
         columns,
         strength,
         float(problem.radius),
+        finest(scale, strength, _noise(events[-1])),
         push=scale * (math.sqrt(image.width) + TAIL),
         blur=math.sqrt(image.width) * _unit(scale),
     )
@@ -109,6 +110,15 @@ def _parts(problem: Problem, budget: Budget, columns: int) -> tuple[float, list[
     strength = problem.strength or rule(budget, problem.loss.curvature, columns, problem.width)
     excess = math.log1p(problem.loss.curvature / strength)
     return float(strength), [*[minimum((1 - FOR_ERROR) / columns, excess)] * columns, FOR_ERROR]
+
+
+def finest(scale: float, strength: float, noise: float) -> float:
+    """The tolerance whose noise, of so many sensitivities, is a hundredth of what the random term does at most.
+
+    >>> finest(4.0, 3.0, 40.0) == 4 / 3 / 100 / 80
+    True
+    """
+    return min(max(scale / strength / 100 / (2 * noise), 2.0**-16), 2.0**-8)
 
 
 def inner(paid: Approximate, budget: Budget) -> Budget:
@@ -172,13 +182,15 @@ def objective_pure(problem: Problem) -> Floats:
             f"The `strength` must be larger for this epsilon: log(1 + curvature/strength) is at least the "
             f"{each:.3g} that a class has. Got {strength!r}."
         )
-    exponent = epsilons[1] * problem.radius / FINEST + RARE + math.log(columns)
+    fine = finest(1 / rate, strength, 1 / epsilons[1])
+    exponent = epsilons[1] * problem.radius / fine + RARE + math.log(columns)
     minimiser = Minimiser(
         image,
         problem.loss,
         columns,
         strength,
         float(problem.radius),
+        fine,
         push=2 * (image.width + exponent) / rate,
         blur=math.sqrt(image.width) * _unit(1 / rate),
     )
@@ -201,7 +213,7 @@ class PerturbedMinimum(Inside):
     Parameters
     ----------
     minimiser : with a bound on the length of the random term.
-    events : what runs: a `Minimum` for each class and a `Gaussian`, or two of `Pure`, for all classes and for the error.
+    events : what runs: a `Minimum` for each class and a `Gaussian`, or two `Pure`, of all classes and of the error.
     """
 
     name: str
@@ -248,6 +260,11 @@ class PerturbedMinimum(Inside):
 def _unit(scale: float) -> float:
     """The grid of a random term: a power of two, at most 2^-39 of its scale."""
     return math.ldexp(1.0, math.frexp(scale)[1] - FINE)
+
+
+def _noise(event: Event) -> float:
+    assert isinstance(event, Gaussian)
+    return event.noise_multiplier
 
 
 def _multiplier(event: Event) -> float:

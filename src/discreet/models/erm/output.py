@@ -23,6 +23,7 @@ from discreet.models.erm.problem import Problem, Unit, columns_of
 Floats = NDArray[np.float64]
 
 FINE = 31  # noise is at least 2^31 steps of the grid it is added on
+SLIGHT = 2.0**-10  # the tolerance of the minimum, as a part of what one row moves it by
 LENGTH = 2.5  # of the noise in the coefficients of a class, where Λ follows the rule
 
 
@@ -59,21 +60,17 @@ def output(problem: Problem) -> Floats:
     image = Unit.by(bounds)
 
     # SUMMARISE and PRIVATISE: the minimum, inside the curator; then noise
-    strength = problem.strength or lengths(event, columns, image.width)[0] / LENGTH
-    minimiser = Minimiser(image, problem.loss, columns, float(strength), float(problem.radius))
+    strength = float(problem.strength or length(event, columns, image.width) / LENGTH)
+    finest = min(max(SLIGHT / strength, 2.0**-16), 2.0**-8)
+    minimiser = Minimiser(image, problem.loss, columns, strength, float(problem.radius), finest)
     return np.asarray(problem.curator.run(NoisyMinimum("coefficients", minimiser), share).value)
 
 
-def lengths(event: Event, columns: int, width: int) -> tuple[float, float]:
-    """About how long the noise in a class's coefficients is where one row moves each of `columns` classes' by 1.
-
-    And the deviation of a single coefficient.
-    """
+def length(event: Event, columns: int, width: int) -> float:
+    """About how long the noise in a class's coefficients is, where one row moves those of each of `columns` by 1."""
     if isinstance(event, Gaussian):
-        each = event.noise_multiplier * math.sqrt(columns)
-    else:
-        each = math.sqrt(columns * (columns * width + 1)) / _pure(event)
-    return each * math.sqrt(width), each
+        return event.noise_multiplier * math.sqrt(columns * width)
+    return math.sqrt(columns * (columns * width + 1) * width) / _pure(event)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from discreet.bounds import Bounds
 from discreet.budget import Neighbours
@@ -76,6 +76,8 @@ class KernelRidge(KernelMachine, PrivateRegressor):
     >>> bool(model.score(X, y) > 0.8)
     True
     """
+
+    sharpest: ClassVar[dict[str, Any]] = {"n_components": 3}
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from discreet.models.classifier import LinearClassifier
 from discreet.models.online.learners import Ftrl, Game, Giga, Igd, Learner
 from discreet.models.online.losses import Loss, Shrunk
 from discreet.models.online.running import Roots, Tree
-from discreet.models.online.stream import NOTE, Stream, coded, continued, dealt, one_round
+from discreet.models.online.stream import NOTE, Stream, coded
 from discreet.query import BoundedSum, OneHot
 
 Floats = NDArray[np.float64]
@@ -119,6 +119,9 @@ class OnlineClassifier(LinearClassifier):
     mistakes_std_: float
     _told: Sequence[Any] | None
 
+    coins = True  # a coin is drawn for each row
+    sharpest: ClassVar[dict[str, Any]] = {"horizon": 1}
+
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -188,7 +191,7 @@ class OnlineClassifier(LinearClassifier):
         rows = coded(X, y, self.classes_.tolist())
         if rows.width != self.n_features_in_:
             raise ValueError(f"X has {rows.width} features, but this stream has {self.n_features_in_}.")
-        stream.play(continued(stream.curator, rows))
+        stream.play(stream.curator.next(rows))
         self._learn(stream)
         self.release_ = stream.curator.summary(type(self).__name__, self.release_.budget, self.release_.notes)
         return self
@@ -200,7 +203,7 @@ class OnlineClassifier(LinearClassifier):
         batch = known or max(1.0, self._counted(curator, shares[1]) / (1 if self._single else self.horizon))
         stream = self._begin(curator, bounds, shares[0], batch, shares[-1] if self.watch else None)
         self._notes += (NOTE,)
-        for part in (one_round(curator),) if self._single else dealt(curator, shares[0], self.horizon):
+        for part in curator.dealt(shares[0], 1 if self._single else self.horizon):
             stream.play(part)
         self._stream = stream
         self._learn(stream)

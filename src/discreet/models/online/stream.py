@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.budget import Share
 from discreet.curator import Curator
 from discreet.engines import Rows
-from discreet.engines.memory import Memory, as_rows
+from discreet.engines.memory import as_rows
 from discreet.errors import BudgetExceeded
 from discreet.models.online.learners import Learner
 from discreet.models.online.losses import Loss, Mistakes, Shrunk, Slopes
@@ -60,9 +59,7 @@ class Stream:
         self._lock = threading.Lock()
         self._before = tuple(curator.releases)
         # of the curator only the account goes on: its rows are not kept
-        empty = curator._rows.empty()
-        self.curator = continued(curator, Memory(empty.X, empty.y))
-        self.curator.releases = curator.releases
+        self.curator = curator.without_rows()
 
     @property
     def round(self) -> int:
@@ -138,29 +135,6 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<Stream: round {self.round} of {self.learner.game.horizon}>"
-
-
-def continued(curator: Curator, rows: Rows) -> Curator:
-    """A curator of *other* rows under the same plans: what was paid stays paid, and what was used before, used.
-
-    Each unit is in the rows of one such curator only, so that a share may be used once by each of them.
-    """
-    child = Curator(rows, curator.ledger, curator.name, curator._rng)
-    child._paid, child._charges, child._used = curator._paid, curator._charges, set(curator._used)
-    child._lock, child._process = curator._lock, curator._process
-    return child
-
-
-def dealt(curator: Curator, share: Share, rounds: int) -> Iterator[Curator]:
-    """The curator's rows, each in one of the rounds, drawn for it alone; after the plan has been charged."""
-    curator._charge(share.plan)
-    for rows in curator._rows.blocks(rounds, curator._rng):
-        yield continued(curator, rows)
-
-
-def one_round(curator: Curator) -> Curator:
-    """All of a curator's rows, as a round of their own."""
-    return continued(curator, curator._rows)
 
 
 def coded(X: Any, y: Any, classes: Any) -> Rows:

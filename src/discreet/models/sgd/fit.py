@@ -60,8 +60,7 @@ class Problem:
     def map(self, design: Design) -> None:
         """From here on rows as the design wants them: a map of each row by itself, held where memory allows."""
         self.curator.map(design.polar)
-        rows: Any = self.curator._rows
-        self.curator._rows = getattr(rows, "held", lambda _: rows)(np.float32)
+        self.curator.hold(np.float32)
 
     def descent(self, design: Design, steps: int) -> Descent:
         """At the start: all coefficients zero."""

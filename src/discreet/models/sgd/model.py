@@ -100,6 +100,8 @@ class SGDClassifier(LinearClassifier):
     True
     """
 
+    coins = True  # a coin is drawn for each row
+    sharpest: ClassVar[dict[str, Any]] = {"rate": 0.5, "epochs": 1.0}
     _steps: ClassVar = {"gaussian": (64.0, 0.9), "pure": (64.0, 0.5)}  # eta0 and momentum: many steps, and few
 
     def __init__(
@@ -215,6 +217,8 @@ class SGDRegressor(PrivateRegressor):
     True
     """
 
+    coins = True  # a coin is drawn for each row
+    sharpest: ClassVar[dict[str, Any]] = {"rate": 0.5, "epochs": 1.0}
     _steps: ClassVar = {"gaussian": (32.0, 0.9), "pure": (16.0, 0.8)}  # a square bends more than a logistic loss
 
     def __init__(
