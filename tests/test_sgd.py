@@ -404,7 +404,11 @@ def test_the_size_of_a_lot_is_never_zero():
     assert Size(0.0).value == 1.0
 
 
-@pytest.mark.parametrize("loss", [loss_of("log"), loss_of("hinge"), loss_of("log", 4), loss_of("hinge", 4)], ids=repr)
+@pytest.mark.parametrize(
+    "loss",
+    [loss_of("log"), loss_of("hinge"), loss_of("log", 4), loss_of("hinge", 4)],
+    ids=["log", "hinge", "log of 4", "hinge of 4"],
+)
 def test_the_gradient_is_that_of_the_loss_each_row_clipped_by_itself(loss):
     rng = np.random.default_rng(3)
     X, y = rng.uniform(-1, 1, (200, 3)), rng.integers(0, max(2, loss.columns), 200).astype(float)

@@ -22,7 +22,7 @@ from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
 from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.output import noised
-from discreet.models.erm.problem import Problem, Unit, columns_of
+from discreet.models.erm.problem import WEAKEST, Problem, Unit, columns_of, moved
 
 Floats = NDArray[np.float64]
 
@@ -139,7 +139,7 @@ def rule(budget: Budget, curvature: float, columns: int, width: int) -> float:
     3.38
     """
     noise = math.sqrt(columns * width) / gauss.mu_of(budget.epsilon, budget.delta)
-    return max(_enough(budget.epsilon / columns, curvature), noise / REACH)
+    return max(_enough(budget.epsilon / columns, curvature), noise / REACH, WEAKEST)
 
 
 def _enough(budget: float, curvature: float) -> float:
@@ -175,7 +175,8 @@ def objective_pure(problem: Problem) -> Floats:
 
     # SUMMARISE and PRIVATISE: as above
     curvature, each = problem.loss.curvature, epsilons[0] / columns
-    strength = float(problem.strength or max(_enough(each, curvature), image.width / each / REACH))
+    noise = moved(problem.budget) * image.width / each
+    strength = float(problem.strength or max(_enough(each, curvature), noise / REACH, WEAKEST))
     rate = rate_of(each, curvature / strength, problem.budget)
     if rate <= 0:
         raise ValueError(
@@ -202,8 +203,7 @@ def objective_pure(problem: Problem) -> Floats:
 
 def rate_of(each: float, excess: float, budget: Budget) -> float:
     """The r of b's density, of what a class may spend; rounded down."""
-    rows = 2 if budget.neighbours == "replace-one" else 1
-    return (each * (1 - 2.0**-40) - math.log1p(excess)) / rows * (1 - 2.0**-50)
+    return (each * (1 - 2.0**-40) - math.log1p(excess)) / moved(budget) * (1 - 2.0**-50)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
 from discreet.models.erm.accelerated import Minimiser
-from discreet.models.erm.problem import Problem, Unit, columns_of
+from discreet.models.erm.problem import WEAKEST, Problem, Unit, columns_of, moved
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +60,8 @@ def output(problem: Problem) -> Floats:
     image = Unit.by(bounds)
 
     # SUMMARISE and PRIVATISE: the minimum, inside the curator; then noise
-    strength = float(problem.strength or length(event, columns, image.width) / LENGTH)
+    noise = moved(problem.budget) * length(event, columns, image.width)
+    strength = float(problem.strength or max(noise / LENGTH, WEAKEST))
     finest = min(max(SLIGHT / strength, 2.0**-16), 2.0**-8)
     minimiser = Minimiser(image, problem.loss, columns, strength, float(problem.radius), finest)
     return np.asarray(problem.curator.run(NoisyMinimum("coefficients", minimiser), share).value)
@@ -90,8 +91,7 @@ class NoisyMinimum(Inside):
 
     def sensitivity(self, budget: Budget) -> Fraction:
         """How far the coefficients of a class can move, the tolerance of the minimum on both sides."""
-        rows = 2 if budget.neighbours == "replace-one" else 1
-        return rows / Fraction(self.minimiser.strength) + 2 * Fraction(self.minimiser.tolerance)
+        return moved(budget) / Fraction(self.minimiser.strength) + 2 * Fraction(self.minimiser.tolerance)
 
 
 def noised(theta: Floats, each: Fraction, event: Event, rng: Keystream) -> tuple[Floats, float]:

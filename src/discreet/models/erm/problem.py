@@ -23,6 +23,7 @@ BITS = 20  # of a coordinate
 UNIT = 2.0**-BITS
 GRID = Lattice(0, 1 << BITS)
 RADIUS = 32.0  # of the ball of coefficients, unless given
+WEAKEST = 0.1  # the smallest Λ that a rule gives: a weaker penalty asks for many passes, and more tolerance
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,11 @@ class Problem:
     def width(self) -> int:
         """The number of coefficients of a class, the intercept among them."""
         return self.curator.width + 1
+
+
+def moved(budget: Budget) -> int:
+    """How many rows' gradients neighbours differ by: one is added or removed; or one removed and one added."""
+    return 2 if budget.neighbours == "replace-one" else 1
 
 
 def columns_of(classes: int) -> int:

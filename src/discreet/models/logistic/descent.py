@@ -41,7 +41,7 @@ ROUNDS, ROUNDS_PURE = 20, 8
 RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 TRUSTED = 0.05  # of the look must be left after shrinking for it to be used
-SCANTY, HOPELESS = 25.0, 60.0  # values of ρ from which some rounds, or all, count classes again
+SCANTY, HOPELESS = 1.8, 0.5  # signals below which some rounds, or all, count classes again
 TOO_FEW = 5.0  # rows, in deviations of the noise of a count
 BENT = 0.2  # about the curvature of the loss along a standardised feature
 PRIOR = 0.3  # variance of the mean of labels ±1 between data sets
@@ -55,10 +55,20 @@ CLIPPED = "features were clipped at {:g} standard deviations from their means: c
 
 @dataclass(frozen=True)
 class Setting:
-    """How hard to clip and how far to step, from public numbers: ρ is the noise in X'X over the size of X'X."""
+    """How hard to clip and how far to step, from public numbers: the noise of a vector of norm 1, over n; the width."""
 
-    rho: float
+    noise: float
     width: int
+
+    @property
+    def rho(self) -> float:
+        """The noise in X'X over the size of X'X."""
+        return self.width * math.sqrt(2 * self.width) * self.noise
+
+    @property
+    def signal(self) -> float:
+        """The sum of n vectors of norm 1 over the length of its noise."""
+        return 1 / (self.noise * math.sqrt(self.width))
 
     @property
     def clip(self) -> float:
@@ -68,11 +78,11 @@ class Setting:
     @property
     def caution(self) -> float:
         """The power of the factor that slopes are shrunk by: with hardly any rows, rather the likelier class."""
-        return 1 + self.rho / 15
+        return 1 + 3 / self.signal
 
     def recounts(self, rounds: int) -> int:
         """How many rounds count classes once more instead: with few rows, knowing the likelier one is worth most."""
-        return rounds if self.rho > HOPELESS else round(0.15 * rounds) if self.rho > SCANTY else 0
+        return rounds if self.signal < HOPELESS else round(0.15 * rounds) if self.signal < SCANTY else 0
 
     def step(self, kept: float) -> float:
         """How far to follow the average gradient; a Newton step where rows are white."""
@@ -99,7 +109,7 @@ def descent(problem: Problem) -> Fit:
     # PRIVATISE: how many rows of each class; how noisy all else will be follows from it
     counts = class_counts(curator, for_counts, problem.classes())
     n = total_rows(counts, problem.n)
-    setting = Setting(_rho(problem, n), problem.width)
+    setting = Setting(_noise(problem, problem.width) / n, problem.width)
     again = setting.recounts(rounds)
     for i, share in enumerate(for_steps[:again]):
         query = _recount(problem.width, len(counts.value), f"round {i + 1}")
@@ -119,7 +129,7 @@ def descent(problem: Problem) -> Fit:
     doubt = noise**2 * float((white**2).sum()) * len(start)
     moved, faint = shrunk(theta @ white.T - start, doubt, setting.caution)
     rows = counts.value.sum() if problem.n is None else problem.n
-    few = setting.rho > SCANTY or rows < TOO_FEW * _noise(problem, 1)
+    few = setting.signal < SCANTY or rows < TOO_FEW * _noise(problem, 1)
     notes = (ADAPTS, *(warned(problem) if few else ()), *([FAINT.format(faint)] if faint < 0.5 else []))
     notes += (CLIPPED.format(problem.clip),) if standard.clips else ()
     return Fit((start + moved) @ standard.frame.T, bounds, standard.narrow, notes)
@@ -292,11 +302,6 @@ def shrunk(step: Floats, doubt: float, power: float = 1.0) -> tuple[Floats, floa
     """
     factor = max(0.0, 1 - doubt / max(float((step**2).sum()), 1e-300)) ** power
     return step * factor, factor
-
-
-def _rho(problem: Problem, rows: float) -> float:
-    width = problem.width
-    return width * math.sqrt(2 * width) * _noise(problem, width) / max(rows, 1.0)
 
 
 def _noise(problem: Problem, size: int) -> float:
