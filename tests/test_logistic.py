@@ -111,8 +111,9 @@ def test_hardly_any_budget_gives_the_likelier_class():
     hits = [seeded(data=(X, y), epsilon=0.2, random_state=seed).score(X, y) for seed in range(20)]
     assert np.median(hits) > 0.85
     assert any("too few rows" in note for note in seeded(data=(X, y), epsilon=0.02).release_.notes)
-    with pytest.warns(NoiseWarning, match="Too few rows"):
-        LogisticRegression(0.02, bounds=BOUNDS, n=400).fit(X, y)
+    for method in ("auto", "gradient", "quadratic", "output"):
+        with pytest.warns(NoiseWarning, match="too few rows"):
+            LogisticRegression(0.02, bounds=BOUNDS, n=400, method=method).fit(X, y)
 
 
 def test_checks_for_what_is_public_and_what_is_not():

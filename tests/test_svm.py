@@ -172,8 +172,8 @@ def test_hostile_rows():
 def test_noise_is_as_stated_and_audits_pass(method, delta):
     model = prepared(LinearSVC(8.0, delta, method=method, strength=20.0))
     if method == "output":
-        check_stated_noise(copy.deepcopy(model), runs=200)
-    check_audit(copy.deepcopy(model), runs=300)
+        check_stated_noise(copy.deepcopy(model), runs=100)
+    check_audit(copy.deepcopy(model), runs=150)
 
 
 # What scikit-learn demands and privacy forbids. Everything else passes.

@@ -59,7 +59,7 @@ class Scaled:
         z = np.empty((self.intercept + batch.X.shape[1], len(batch)))
         z[: self.intercept] = one
         x = z[self.intercept :]
-        np.multiply(batch.once((id(self.bounds), "clipped"), lambda: self._clipped(batch)), scale[:, None], out=x)
+        np.multiply(batch.once(_Same(self.bounds), lambda: self._clipped(batch)), scale[:, None], out=x)
         x += shift[:, None]
         return z.T
 
@@ -68,6 +68,19 @@ class Scaled:
         np.maximum(batch.X.T, self.bounds.lower[:, None], out=x)
         np.minimum(x, self.bounds.upper[:, None], out=x)
         return x
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """A key that stands for one object, and keeps it alive."""
+
+    thing: object
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
 
 
 def missing(batch: Batch) -> NDArray[np.bool_]:

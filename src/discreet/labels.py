@@ -33,9 +33,10 @@ def codes_of(values: NDArray[Any], known: Sequence[Any]) -> NDArray[np.int64]:
 def _same_type(values: NDArray[Any], known: Sequence[Any]) -> NDArray[np.int64]:
     code = np.full(len(values), -1)
     for place, label in enumerate(known):
-        match = values == label
-        if isinstance(match, np.ndarray):  # not where text is compared with a number
-            code[match] = place
+        if np.ndim(label) == 0:  # no value of a typed array is a tuple
+            match = values == label
+            if isinstance(match, np.ndarray):  # not where text is compared with a number
+                code[match] = place
     return code
 
 
@@ -50,3 +51,24 @@ def ordered(labels: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(sorted(plain))
     except TypeError:
         return tuple(plain)
+
+
+def canonical(value: Any) -> Any:
+    """One form for all values that are equal, of texts and numbers; None for anything else, and for what is missing.
+
+    Else which of several equal values (1, 1.0, True) stands for a label would depend on a single row.
+
+    >>> [canonical(value) for value in ("a", True, 2.0, 0.5, float("nan"), (1,), None)]
+    ['a', 1, 2, 0.5, None, None, None]
+    """
+    try:
+        if isinstance(value, str):
+            return str.__str__(value)
+        if isinstance(value, (bool, np.bool_, int, np.integer)):
+            return int(value)
+        if isinstance(value, (float, np.floating)):
+            number = float(value)
+            return None if np.isnan(number) else int(number) if number.is_integer() else number
+    except Exception:  # whatever a strange value does: it is no label, and tells nothing of itself
+        return None
+    return None

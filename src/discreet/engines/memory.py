@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, NoReturn
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from discreet.engines import Coins
-from discreet.labels import codes_of
+from discreet.labels import canonical, codes_of
 from discreet.query import ROWS, Batch, BoundedSum, Exact, Image, Together, Total
 
 CELLS = 1 << 18  # of a block: about what a core keeps in its cache
@@ -135,7 +135,9 @@ class Memory:
 
     def tally(self) -> dict[Any, int]:
         """How many rows hold each target; missing ones, and what cannot be a label, are left out."""
-        counts = Counter(value for value in self.targets().tolist() if isinstance(value, Hashable))
+        targets = self.targets()
+        labels = targets.tolist() if targets.dtype != object else [canonical(value) for value in targets]
+        counts = Counter(0.0 if label == 0 and isinstance(label, float) else label for label in labels)  # -0.0 is 0.0
         return {label: count for label, count in counts.items() if label is not None and label == label}
 
     def sample(self, rate: float, coins: Coins) -> Memory:
@@ -373,13 +375,32 @@ def label_column(values: Any, name: str) -> NDArray[Any]:
     """One label per row, as they are."""
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"Masked arrays are not supported: the mask would be lost. Hint: {name}.filled(np.nan).")
-    array = np.asarray(values.to_numpy()) if hasattr(values, "to_numpy") else plain(values, name, numeric=False)
+    series = hasattr(values, "to_numpy") or hasattr(values, "categories")
+    array = _labels(values) if series else plain(values, name, numeric=False)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(
             f"{name} must be one label per row: y should be a 1d array. Several targets are not supported."
         )
+    return array
+
+
+def _labels(values: Any) -> NDArray[Any]:
+    """A series as an array whose type is the schema's: where that has no NumPy type, each value as it is.
+
+    (A library would make floats of all whole numbers for the sake of one that is missing.)
+    """
+    if isinstance(getattr(values, "dtype", None), np.dtype):
+        return np.asarray(values.to_numpy())
+    kinds = getattr(values, "cat", values) if type(values).__module__.startswith("pandas") else values
+    if hasattr(kinds, "categories") and hasattr(kinds, "codes"):  # to_list would make floats of whole numbers here too
+        known = [*kinds.categories.tolist(), None]
+        cells = [known[code] for code in np.asarray(kinds.codes)]
+    else:
+        cells = values.to_list() if hasattr(values, "to_list") else values.to_numpy().ravel().tolist()
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
     return array
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +15,12 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from discreet.accounting import noise_multiplier
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, Share, approximate
 from discreet.curator import Curator
 from discreet.engines import Rows
+from discreet.errors import NoiseWarning
 from discreet.events import Approximate, Event
 from discreet.inside import Inside
 from discreet.labels import ordered
@@ -27,6 +30,7 @@ from discreet.models.base import PrivateEstimator
 
 Floats = NDArray[np.float64]
 
+TOO_FEW = 5.0  # rows, in deviations of the noise of a count
 FOR_CLASSES = 0.1  # of the budget, where classes are not given
 NOTE = (
     f"classes were found privately, with {FOR_CLASSES:.0%} of the budget; a class of few rows stays unseen. Hint: "
@@ -92,6 +96,18 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
                 "privately needs delta > 0. Got None."
             )
         return budget
+
+    def _warn(self, budget: Budget, rows: Rows) -> None:
+        super()._warn(budget, rows)
+        n = self._count(budget, rows)
+        noise = math.sqrt(2) / budget.epsilon if budget.pure else noise_multiplier(budget.epsilon, budget.delta)
+        if n is not None and n < TOO_FEW * noise:
+            warnings.warn(
+                f"{type(self).__name__} has too few rows for this budget: a count alone would be off by about "
+                f"{noise:.0f}. What is learnt is mostly noise.",
+                NoiseWarning,
+                stacklevel=4,
+            )
 
     @abstractmethod
     def decision_function(self, X: Any) -> Any:

@@ -11,7 +11,6 @@ relative to it.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +20,9 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Share, radial
 from discreet.curator import Curator
-from discreet.errors import NoiseWarning
 from discreet.events import Gaussian, Pure
 from discreet.images import Mixed, Scaled, missing
+from discreet.models.classifier import TOO_FEW
 from discreet.models.linear.problem import ADAPTS
 from discreet.models.logistic.directions import Directions, gradient, many, two
 from discreet.models.logistic.moments import shrunk_correlations, shrunk_moments, spectral, whitening
@@ -42,7 +41,7 @@ RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 TRUSTED = 0.05  # of the look must be left after shrinking for it to be used
 SCANTY, HOPELESS = 1.8, 0.5  # signals below which some rounds, or all, count classes again
-TOO_FEW = 5.0  # rows, in deviations of the noise of a count
+MAJORITY = 8.0  # of such, where the number of rows is public: below, all goes into counting classes
 BENT = 0.2  # about the curvature of the loss along a standardised feature
 PRIOR = 0.3  # variance of the mean of labels ±1 between data sets
 
@@ -110,18 +109,19 @@ def descent(problem: Problem) -> Fit:
     counts = class_counts(curator, for_counts, problem.classes())
     n = total_rows(counts, problem.n)
     setting = Setting(_noise(problem, problem.width) / n, problem.width)
-    again = setting.recounts(rounds)
-    for i, share in enumerate(for_steps[:again]):
-        query = _recount(problem.width, len(counts.value), f"round {i + 1}")
-        counts = counts.with_more(curator.measure(query, share))
+    few = problem.n is not None and problem.n < MAJORITY * _noise(problem, 1)
+    again = rounds if few else setting.recounts(rounds)
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations, then a look at the correlations
     standard = standard_rows(problem, bounds, for_moments, n)
     image, white, kept = _white(curator, standard, for_look, n)
 
-    # SUMMARISE + PRIVATISE: gradients, each where the ones before have led
+    # SUMMARISE + PRIVATISE: with few rows classes once more; then gradients, each where the ones before have led
+    for i, share in enumerate(for_steps[:again]):
+        query = _recount(problem.width, len(counts.value), f"round {i + 1}")
+        counts = counts.with_more(curator.measure(query, share))
     step = setting.step(kept) * flatness(len(counts.value))
-    walk = Walk(curator, Directions(image, problem.width), setting.clip, n, step)
+    walk = Walk(curator, Directions(image, problem.width), setting.clip, n, step, again)
     start = _start(counts, problem)
     theta, noise = walk.run(np.asarray(np.linalg.solve(white, start.T).T), for_steps[again:])
 
@@ -129,17 +129,10 @@ def descent(problem: Problem) -> Fit:
     doubt = noise**2 * float((white**2).sum()) * len(start)
     moved, faint = shrunk(theta @ white.T - start, doubt, setting.caution)
     rows = counts.value.sum() if problem.n is None else problem.n
-    few = setting.signal < SCANTY or rows < TOO_FEW * _noise(problem, 1)
-    notes = (ADAPTS, *(warned(problem) if few else ()), *([FAINT.format(faint)] if faint < 0.5 else []))
+    few = few or setting.signal < SCANTY or rows < TOO_FEW * _noise(problem, 1)
+    notes = (ADAPTS, *([FEW] if few else []), *([FAINT.format(faint)] if faint < 0.5 else []))
     notes += (CLIPPED.format(problem.clip),) if standard.clips else ()
     return Fit((start + moved) @ standard.frame.T, bounds, standard.narrow, notes)
-
-
-def warned(problem: Problem) -> tuple[str, ...]:
-    """A note that there are too few rows, and a warning too where their number is public."""
-    if problem.n is not None:
-        warnings.warn(f"{FEW[0].upper()}{FEW[1:]}.", NoiseWarning, stacklevel=2)
-    return (FEW,)
 
 
 def around_zero(bounds: Bounds) -> Bounds:
@@ -161,6 +154,8 @@ class Counts:
         Of two classes the others tell the difference alone.
         """
         value, std = found.value[0], float(found.std)
+        if len(self.value) == 1:
+            return self
         if value.ndim == 0:
             total, apart = self.value.sum(), self.value[1] - self.value[0]
             apart, _ = _average((apart, math.sqrt(2) * self.std), (value, std))
@@ -265,6 +260,7 @@ class Walk:
     clip: float
     n: float
     step: float
+    first: int = 0  # rounds that were used before
 
     def run(self, theta: Floats, shares: list[Share]) -> tuple[Floats, float]:
         """The average of the second half of the steps, and the deviation that noise gives a coordinate of it."""
@@ -272,7 +268,7 @@ class Walk:
         residuals = two if len(theta) == 1 else many
         late, noise = [], 0.0
         for i, share in enumerate(shares):
-            query = gradient(self.directions, theta, self.clip, residuals, f"round {i + 1}")
+            query = gradient(self.directions, theta, self.clip, residuals, f"round {self.first + i + 1}")
             found = self.curator.measure(query, share)
             noise = float(found.std) * self.step / self.n
             theta = theta + self.step / self.n * found.value.reshape(self.directions.width, -1).T

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import exp2, expit
 
 from discreet.query import BITS, Batch, BoundedSum, Image, Lattice, halved
 
 Floats = NDArray[np.float64]
+
+LOG2E = 1.4426950408889634  # log2 e
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,7 @@ def two(margins: Floats, y: Floats) -> Floats:
 
 def many(margins: Floats, y: Floats) -> Floats:
     """Of several classes: their indicators less their probabilities, one column each."""
-    power = np.exp(margins - margins.max(axis=0))
+    power = exp2((margins - margins.max(axis=0)) * LOG2E)  # SciPy's, value by value
     total = halved(power.copy())
     indicator = y == np.arange(len(margins))[:, None]
     return np.asarray((indicator - power / total).T) + np.where(np.isfinite(y), 0.0, np.nan)[:, None]

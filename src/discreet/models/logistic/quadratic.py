@@ -54,7 +54,7 @@ def quadratic(problem: Problem) -> Fit:
 
     # SOLVE: in the eigenvectors of the noisy X'X, shrunk; slopes of probabilities over p(1 - p) are slopes of log odds
     slopes = shrunk_solution(gram.value, float(gram.std[0, 0]), products.value, float(products.std))
-    theta = slopes.T / (shares * (1 - shares))[first:, None]
+    theta = slopes.T / np.maximum(shares * (1 - shares), 1e-3)[first:, None]
     if problem.intercept:
         odds = np.log(shares)
         theta[:, 0] += np.array([odds[1] - odds[0]]) if first else odds - odds.mean()

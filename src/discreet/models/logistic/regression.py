@@ -133,9 +133,11 @@ class LogisticRegression(LinearClassifier):
             raise ValueError(f"The `method` of LogisticRegression is one of {get_args(Method)}. Got {self.method!r}.")
         if self.method in MINIMUM and not self.fit_intercept:
             raise NotSupported(f'The method "{self.method}" of LogisticRegression needs fit_intercept=True.')
-        if self.rounds is not None and not (isinstance(self.rounds, (int, np.integer)) and 1 <= self.rounds <= 10_000):
+        whole = isinstance(self.rounds, (int, np.integer)) and not isinstance(self.rounds, bool)
+        if self.rounds is not None and not (whole and 1 <= self.rounds <= 10_000):
             raise ValueError(f"The `rounds` must be a whole number from 1 to 10000, or None. Got {self.rounds!r}.")
-        if self.clip is not None and not (self.clip > 0 and np.isfinite(self.clip)):
+        number = isinstance(self.clip, (int, float, np.number)) and not isinstance(self.clip, bool)
+        if self.clip is not None and not (number and 0 < self.clip < np.inf):
             raise ValueError(f"The `clip` must be a number > 0, or None. Got {self.clip!r}.")
         return super()._budget()
 
