@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fast docs bench studies format proofs clean
+.PHONY: help demo test check style fast docs bench studies format proofs clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -29,11 +29,13 @@ demo: $(VENV)/.installed  ## a private model and private statistics on a bundled
 test: $(VENV)/.installed-test  ## all tests, doctests and the examples in the docs
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-check: $(VENV)/.installed-test $(VENV)/.installed-check  ## style, types, import directions, doctests, fast tests
+check: style  ## style, types, import directions, doctests, fast tests
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+style: $(VENV)/.installed-test $(VENV)/.installed-check  ## style and types alone
 	$(BIN)/ruff check src tests benchmarks examples studies
 	$(BIN)/ruff format --check src tests benchmarks examples studies
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
 docs: $(VENV)/.installed-docs  ## the documentation, as a site in site/
 	$(BIN)/mkdocs build --strict --quiet
