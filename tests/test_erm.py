@@ -197,18 +197,18 @@ def exact(u, signs, loss, strength, radius, b):
                 return loss.value(signs * (u @ t)).sum() + (strength + extra) / 2 * t @ t + b @ t
 
             size = 1.0
-            while size > 1e-12 and value(theta - size * step) > value(theta) - 0.1 * size * gradient @ step:
+            while size > 1e-4 and value(theta - size * step) > value(theta) - 0.1 * size * gradient @ step:
                 size /= 2
             theta = theta - size * step
-            if np.linalg.norm(step) < 1e-9 * (1 + np.linalg.norm(theta)):
-                break
+            if np.linalg.norm(step) < 1e-9 * (1 + np.linalg.norm(theta)) or size <= 1e-4:
+                break  # there, or as near as the value of the objective can tell
         return theta
 
     theta = at(0.0, np.zeros(d))
     if np.linalg.norm(theta) <= radius:
         return theta
     low, high = 0.0, (len(u) + np.linalg.norm(b)) / radius
-    for _ in range(36):
+    for _ in range(30):
         middle = (low + high) / 2
         theta = at(middle, theta)
         low, high = (middle, high) if np.linalg.norm(theta) > radius else (low, middle)
@@ -463,7 +463,7 @@ def test_the_density_of_a_pure_minimum_moves_by_the_bound_and_no_further(loss, r
 
 
 def test_the_random_term_has_the_law_it_should():
-    """Kolmogorov-Smirnov on 2000 draws: an honest sampler falls below a p-value of 1e-6 with that probability; the seed is fixed."""
+    """Kolmogorov-Smirnov on 2000 draws: a p-value below 1e-6 has that probability; the seed is fixed."""
     from scipy.stats import gamma, kstest
 
     m = minimiser(2, Logistic(), 2.0, push=1.0)
