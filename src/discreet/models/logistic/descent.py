@@ -110,7 +110,7 @@ def descent(problem: Problem) -> Fit:
     n = total_rows(counts, problem.n)
     setting = Setting(_noise(problem, problem.width) / n, problem.width)
     few = problem.n is not None and problem.n < MAJORITY * _noise(problem, 1)
-    again = rounds if few else setting.recounts(rounds)
+    again = max(rounds if few else 0, setting.recounts(rounds))
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations, then a look at the correlations
     standard = standard_rows(problem, bounds, for_moments, n)
@@ -143,10 +143,11 @@ def around_zero(bounds: Bounds) -> Bounds:
 
 @dataclass(frozen=True)
 class Counts:
-    """Noisy numbers of rows of each class, and the deviation of their noise."""
+    """Noisy numbers of rows of each class, the deviation of their noise, and of that in the difference of two."""
 
     value: Floats
     std: float
+    apart: float | None = None
 
     def with_more(self, found: Release) -> Counts:
         """These and other noisy counts of the same classes, averaged by their precision.
@@ -158,8 +159,8 @@ class Counts:
             return self
         if value.ndim == 0:
             total, apart = self.value.sum(), self.value[1] - self.value[0]
-            apart, _ = _average((apart, math.sqrt(2) * self.std), (value, std))
-            return Counts(np.array([total - apart, total + apart]) / 2, self.std)
+            apart, left = _average((apart, self.apart or math.sqrt(2) * self.std), (value, std))
+            return Counts(np.array([total - apart, total + apart]) / 2, self.std, left)
         return Counts(*_average((self.value, self.std), (value, std)))
 
 
