@@ -151,9 +151,19 @@ class LinearClassifier(PrivateClassifier):
     intercept_: Floats
 
     def decision_function(self, X: Any) -> Any:
-        """The linear score of each class; for two classes one number, positive for the second."""
-        scores = self._within(X) @ self.coef_.T + self.intercept_
+        """The linear score of each class; for two classes one number, positive for the second.
+
+        A model that was trained on rows divided by their length divides scores by it too.
+        """
+        rows = self._within(X)
+        scores = rows @ self.coef_.T + self.intercept_
+        length = self._length(rows)
+        scores = scores if length is None else scores / length[:, None]
         return scores[:, 0] if len(self.coef_) == 1 else scores
+
+    def _length(self, X: Floats) -> Floats | None:
+        """By what the score of each row is divided, made of that row alone; None for nothing."""
+        return None
 
 
 @dataclass(frozen=True)

@@ -131,10 +131,6 @@ class LinearSVC(LinearClassifier):
         theta = method(problem)
         self.coef_, self.intercept_ = Unit.by(self.bounds_).units(theta)
 
-    def decision_function(self, X: Any) -> Any:
-        """The score of each class; for two classes one number, positive for the second.
-
-        It is the linear score divided by the length of (z, 1): the margin that the model was trained on.
-        """
-        scores, lengths = super().decision_function(X), Unit.by(self.bounds_).lengths(self._within(X))
-        return scores / (lengths if scores.ndim == 1 else lengths[:, None])
+    def _length(self, X: Any) -> Any:
+        """The length of (z, 1): scores are the margins that the model was trained on."""
+        return Unit.by(self.bounds_).lengths(X)

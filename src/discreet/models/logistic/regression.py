@@ -195,13 +195,6 @@ class LogisticRegression(LinearClassifier):
         self.coef_, self.intercept_ = inner.coef_, inner.intercept_
         self.classes_, self.bounds_ = inner.classes_, inner.bounds_
 
-    def decision_function(self, X: Any) -> Any:
-        """The log odds of each class; for two classes one number, positive for the second.
-
-        They are linear in the features; for the three minima divided by the length of the scaled row, as in training.
-        """
-        scores = super().decision_function(X)
-        if self._unit is None:
-            return scores
-        lengths = self._unit.lengths(self._within(X))
-        return scores / (lengths if scores.ndim == 1 else lengths[:, None])
+    def _length(self, X: Any) -> Any:
+        """The length of the scaled row, for the three minima, which are trained on rows of length 1."""
+        return None if self._unit is None else self._unit.lengths(X)

@@ -79,8 +79,10 @@ def _is_line(model: Any) -> bool:
 def _scores(model: Any, X: NDArray[Any]) -> Floats:
     if len(X) == 0:
         return np.empty((len(model.coef_), 0))
-    inside = model._within(X).T
-    return np.stack([halved(inside * row[:, None]) + b for row, b in zip(model.coef_, model.intercept_, strict=True)])
+    rows = model._within(X)
+    sums = [halved(rows.T * row[:, None]) + b for row, b in zip(model.coef_, model.intercept_, strict=True)]
+    length = model._length(rows)
+    return np.stack(sums) if length is None else np.stack(sums) / length
 
 
 def _line(model: Any, X: NDArray[Any]) -> Floats:
