@@ -26,7 +26,11 @@ from discreet.models.online.losses import Mistakes, Slopes
 from discreet.models.online.running import Past, Roots, RunningSum, Tree
 from discreet.query import Batch, BoundedSum
 
-pytestmark = pytest.mark.catalogue("CL11")
+# hardly any rows are what many of these ask for
+pytestmark = [
+    pytest.mark.catalogue("CL11"),
+    pytest.mark.filterwarnings("ignore::discreet.errors.NoiseWarning"),
+]
 
 METHODS = ("ftrl", "tree", "igd", "giga")
 BOUNDS = Bounds([-1.0] * 3, [1.0] * 3, classes=(0.0, 1.0))

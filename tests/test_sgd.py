@@ -39,6 +39,9 @@ from discreet.models.sgd.pure import Passes, sizes_of
 from discreet.models.sgd.schedule import Descent, Schedule
 from discreet.query import Batch
 
+# hardly any rows are what many of these ask for
+pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.NoiseWarning")
+
 TWO = Bounds(-1, 1, classes=(0, 1))
 SLOPE = np.array([2.0, -1.0, 0.5])
 

@@ -29,7 +29,7 @@ def shrunk_moments(means: Floats, squares: Floats, noise: float, centred: bool) 
     >>> centre, spread = shrunk_moments(np.array([0.5, -0.5]), np.array([0.26, 0.29]), 1e-6, True)
     >>> centre.round(3), spread.round(3)
     (array([ 0.5, -0.5]), array([0.1, 0.2]))
-    >>> shrunk_moments(np.array([5.0, -4.0]), np.array([3.0, -2.0]), 3.0, True)[0].round(2)  # hardly anything known
+    >>> shrunk_moments(np.array([2.0, -1.0]), np.array([3.0, -2.0]), 3.0, True)[0].round(2)  # hardly anything known
     array([0.03, 0.03])
     """
     average = float(means.mean())
