@@ -667,6 +667,7 @@ def halve(monkeypatch):
 def test_audit_of_the_whole_estimator(options, monkeypatch):
     """On worst-case neighbours, no row against one; with half the noise it is caught (false alarms: below 1e-6)."""
     bounds = Bounds([-1.0], [1.0], classes=(0, 1))
+    monkeypatch.setattr(SGDClassifier, "sharpest", {})
     model = SGDClassifier(8.0, 1e-6, bounds=bounds, clip=0.1, **options)
     check_audit(model, runs=400)
     halve(monkeypatch)
