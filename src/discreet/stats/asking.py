@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours, Part, Share
 from discreet.curator import Curator, noise_source
-from discreet.engines.memory import as_rows, is_rows, plain
+from discreet.engines.memory import as_rows, is_rows
+from discreet.engines.tables import plain
 from discreet.ledger import Ledger, open_ledger
 from discreet.query import Batch
 from discreet.ranges import NOTE, with_bounds

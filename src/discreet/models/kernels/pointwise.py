@@ -15,6 +15,7 @@ from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours, approximate, radial
 from discreet.curator import Curator
 from discreet.engines import Rows
+from discreet.errors import NotSupported
 from discreet.events import Approximate, Choice, Event, Gaussian, Laplace, Pure, Repeated
 from discreet.inside import Inside
 from discreet.ledger import Ledger
@@ -113,7 +114,7 @@ class PointwiseRegression(LinearModel):
         self.statistics_: Statistics | None = None
 
     def _solve(self, statistics: Statistics) -> Fit:
-        raise NotImplementedError("This method releases no moments to solve.")
+        raise NotSupported("This method releases values at points, and no moments to solve.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ first part; w stays in a ball of public radius. Each learner states a bound on i
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,7 +57,7 @@ class Game:
 
 
 @dataclass(frozen=True)
-class Learner:
+class Learner(ABC):
     """A rule for the next point. `alpha` is the strength of convexity."""
 
     game: Game
@@ -67,13 +68,13 @@ class Learner:
         """(η, α) where gradients are taken at the end of the step."""
         return None
 
+    @abstractmethod
     def step(self, w: Floats, answers: list[Floats]) -> Floats:
         """The point after w."""
-        raise NotImplementedError
 
+    @abstractmethod
     def bound(self, rounds: int) -> float:
         """On the expected regret after so many rounds, for the sum over rounds of f_t."""
-        raise NotImplementedError
 
     @property
     def steepest(self) -> float:
