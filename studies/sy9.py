@@ -160,7 +160,8 @@ def draw(figure: Any, rows: list[Row], axes: dict[str, tuple[int, ...]]) -> None
             panel.plot(values, floor, color="0.3", linewidth=0.8, dashes=(1, 1), label=PLAIN)
             panel.set(xscale="log", xlabel=LABELS[axis], title=f"ε = {epsilon:g}")
             errors_on(panel)
-            panel.set_xticks(values, [str(v) for v in values])
+            crowded = [after < 1.5 * v for v, after in zip(values, [*values[1:], math.inf], strict=True)]
+            panel.set_xticks(values, ["" if close else str(v) for v, close in zip(values, crowded, strict=True)])
             panel.set_xticks([], minor=True)
         line[0].set_ylabel("error")
     grid[0, -1].legend()
