@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check style fast docs bench studies format proofs clean
+.PHONY: help demo java test check style fast docs bench studies format proofs clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -26,11 +26,22 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.installed  ## a private model and private statistics on a bundled table, in output/
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.installed-test  ## all tests, doctests and the examples in the docs
-	$(BIN)/python -m pytest -n $(WORKERS)
+# Spark runs on Java: Debian's is installed where that is allowed, else its tests are skipped
+java:
+	@if ! command -v java >/dev/null && [ -z "$$JAVA_HOME" ] && command -v apt-get >/dev/null; then \
+	  if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as="sudo -n"; else as=false; fi; \
+	  $$as apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null 2>&1 \
+	    || { $$as apt-get update -qq >/dev/null 2>&1 \
+	      && $$as apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null 2>&1; } || true; \
+	fi; \
+	command -v java >/dev/null || [ -n "$$JAVA_HOME" ] \
+	  || echo "*** NO JAVA: THE TESTS OF SPARK ARE SKIPPED. Install openjdk-17-jre-headless (or set JAVA_HOME). ***"
+
+test: $(VENV)/.installed-test java  ## all tests, doctests and the examples in the docs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 check: style  ## style, types, import directions, doctests, fast tests
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
 
 style: $(VENV)/.installed-test $(VENV)/.installed-check  ## style and types alone
 	$(BIN)/ruff check src tests benchmarks examples studies
@@ -47,6 +58,7 @@ bench: $(VENV)/.installed-test  ## speed and accuracy next to peers, as ratios
 	$(BIN)/python benchmarks/linear.py
 	$(BIN)/python benchmarks/classification.py
 	$(BIN)/python benchmarks/sgd.py
+	$(BIN)/python benchmarks/spark.py
 
 studies: $(VENV)/.installed-test  ## figures of the sources, re-run with correct methods, in studies/out/
 	$(BIN)/python -m studies sy3
@@ -55,6 +67,7 @@ studies: $(VENV)/.installed-test  ## figures of the sources, re-run with correct
 	$(BIN)/python -m studies sy6
 	$(BIN)/python -m studies sy8
 	$(BIN)/python -m studies sy9
+	$(BIN)/python -m studies people
 
 format: $(VENV)/.installed-check  ## put the code in order
 	$(BIN)/ruff check --fix --quiet src tests benchmarks examples studies

@@ -30,7 +30,8 @@ class PrivateRidge(PrivateRegressor):
         *,
         penalty: float = 1.0,
         neighbours: Any = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: dc.Bounds | None = None,
         ledger: dc.Ledger | None = None,
@@ -41,6 +42,7 @@ class PrivateRidge(PrivateRegressor):
         self.penalty = penalty
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.ledger = ledger

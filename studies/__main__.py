@@ -17,6 +17,7 @@ STUDIES = {
     "sy6": "UCI regression: SSP, AdaSSP, noise levels, maps, intercept, clipping",
     "sy8": "private logistic regression on MNIST 4 and 9: error against n and ε, noise against weights",
     "sy9": "private gradient descent on MNIST 4 and 9: batches, dimensions, epochs, ε",
+    "people": "privacy for people, not rows: what it costs to protect a patient with all of their visits",
 }
 
 

@@ -12,12 +12,13 @@ import pytest
 from discreet import Budget, BudgetExceeded, Ledger, LedgerError
 from discreet.accounting import epsilon
 from discreet.budget import Lot, choice, radial
-from discreet.curator import Curator, deal
+from discreet.curator import Curator, _times, deal
 from discreet.engines.memory import Memory
 from discreet.events import Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
 from discreet.lipschitz import rank_score, smallest_eigenvalue
+from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
-from discreet.query import BoundedSum, OneHot
+from discreet.query import BoundedSum, OneHot, Together
 
 BUDGET = Budget(1.0, 1e-6)
 
@@ -177,9 +178,9 @@ def test_lots_cannot_be_drawn_twice_or_mixed_up():
 def test_samples_hold_each_row_with_the_stated_probability(make):
     """Binomial(100_000, 0.2): more than 6 deviations (760) off has probability below 1e-8, and the seed is fixed."""
     rows = Memory(make(np.ones((100_000, 2))), np.ones(100_000))
-    lot = rows.sample(0.2, Keystream.seeded(3))
+    lot = rows.sample(0.2, Coins.fresh(Keystream.seeded(3)))
     assert abs(lot.count_replace_one() - 20_000) < 760
-    assert rows.sample(1.0, Keystream.seeded(3)).count_replace_one() == 100_000
+    assert rows.sample(1.0, Coins.fresh(Keystream.seeded(3))).count_replace_one() == 100_000
 
 
 def test_shares_and_lots_cannot_be_forged():
@@ -214,6 +215,49 @@ def test_a_factor_has_one_width():
 
     with pytest.raises(ValueError, match="same width"):
         curator().measure(BoundedSum(shifty), BUDGET.whole())
+
+
+@pytest.mark.parametrize("power", [0, 1, 31, 61, 62, 63, 100])
+def test_totals_are_put_on_a_finer_grid_exactly(power):
+    ends = [0, 1, -1, 2**31, 2**61 - 1, 2**61, 2**62 + 1, 2**63 - 1, -(2**62), -(2**63)]
+    for total in [np.array([end, 3]) for end in ends] + [np.array(5), np.zeros((0, 2), int)]:
+        for exact in (total, total.astype(object)):
+            assert np.array_equal(_times(exact, power), total.astype(object) * 2**power)
+
+
+def test_widths_that_are_fixed_beforehand_are_held_to():
+    seen = []
+
+    def noted(rows):
+        seen.append(len(rows))
+        return rows.X
+
+    right = curator().measure(BoundedSum(noted, fixed=(2, 1)), BUDGET.whole())
+    assert seen == [100] and np.array_equal(right.value, curator().measure(BoundedSum(x), BUDGET.whole()).value)
+    with pytest.raises(ValueError, match="same width"):
+        curator().measure(BoundedSum(x, fixed=(1, 1)), BUDGET.whole())
+
+    def wide(rows):
+        return np.ones((len(rows), 5000))
+
+    pure = Budget(1.0)
+    table = BoundedSum(OneHot(lambda rows: np.zeros((len(rows), 2)), 4, 2), fixed=(1, 1))
+    one, other = curator(), curator(budget=pure)
+    with pytest.raises(ValueError, match="at most 4096 columns"):
+        one.measure(BoundedSum(wide, fixed=(5000, 1)), BUDGET.whole())
+    with pytest.raises(ValueError, match="ℓ1"):  # what a table says of its widths is not taken for true
+        other.measure(table, pure.whole())
+    assert one.ledger.entries == other.ledger.entries == ()
+
+
+def test_sums_together_are_the_sums_apart():
+    X = np.random.default_rng(0).uniform(-1, 1, (700, 3))
+    cells = OneHot(lambda rows: np.where(rows.X > 0, 1.0, 0.0), 2, 3)
+    queries = [BoundedSum(lambda rows: rows.X[:, 0]), BoundedSum(x, x), BoundedSum(cells), BoundedSum(x, lambda r: r.y)]
+    for rows in (Memory(X, X[:, 0], block=64), Memory(X[:0], X[:0, 0])):
+        together = Together(tuple(queries))
+        for query, total in zip(queries, together.apart(rows.sum(together)), strict=True):
+            assert total.shape == query(rows.empty()).shape and np.array_equal(total, rows.sum(query))
 
 
 def test_one_lot_of_everything():

@@ -18,6 +18,7 @@ from discreet.checks.specimens import Mapped, Spy
 from discreet.engines.memory import Memory
 from discreet.events import Approximate, Pure, Repeated
 from discreet.features import LandmarkFeatures, RandomFourierFeatures
+from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.models import LinearRegression
 from discreet.models.kernels import KernelRidge, KernelSVC
@@ -295,9 +296,9 @@ def test_samples_and_codes_of_mapped_rows():
     rows = Memory(X, list("ab" * 5), labels=True).map(lambda batch: batch.X**2).coded(["a", "b"])
     assert rows.targets().tolist() == [0.0, 1.0] * 5
 
-    mapped, plain = (some.sample(0.5, Keystream.seeded(1)) for some in (rows, Memory(X)))
+    mapped, plain = (some.sample(0.5, Coins.fresh(Keystream.seeded(1))) for some in (rows, Memory(X)))
     np.testing.assert_array_equal(mapped.whole(), plain.whole() ** 2)
-    blocks = zip(rows.blocks(3, Keystream.seeded(2)), Memory(X).blocks(3, Keystream.seeded(2)), strict=True)
+    blocks = zip(rows.blocks(3, Coins.fresh(Keystream.seeded(2))), Memory(X).blocks(3, Coins.fresh(Keystream.seeded(2))), strict=True)
     assert all(np.array_equal(one.whole(), other.whole() ** 2) for one, other in blocks)
 
 

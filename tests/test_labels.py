@@ -7,11 +7,20 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
-from discreet import Bounds, NotPrivateWarning
+from discreet import Bounds, Budget, Ledger, NoiseWarning, NotPrivateWarning
 from discreet.engines.memory import Memory
 from discreet.labels import canonical, codes_of
-from discreet.models import LogisticRegression
+from discreet.models import (
+    BayesianLinearRegression,
+    LinearRegression,
+    LogisticRegression,
+    OnlineClassifier,
+    PrivateSearchCV,
+    Ridge,
+    SGDClassifier,
+)
 
 X = np.random.default_rng(0).uniform(-1, 1, (6000, 2))
 SIDE = (X[:, 0] > 0).astype(int)
@@ -105,3 +114,108 @@ def test_a_single_class_found_is_what_is_predicted(method):
     model = fitted(np.full(6000, "only"), method=method)
     assert np.isfinite(model.coef_).all() and set(model.predict(X)) == {"only"}
     assert model.predict_proba(X).tolist() == [[1.0]] * 6000
+
+
+COLUMNS = {
+    "numpy": lambda values: np.array(values),
+    "pandas": lambda values: pd.Series(values, dtype="string" if isinstance(values[0], str) else "Int64"),
+    "polars": lambda values: pl.Series(values),
+}
+NUMBERS, TEXT = [0, 1] * 30, ["0", "1"] * 30
+
+
+@pytest.mark.parametrize("form", COLUMNS)
+@pytest.mark.parametrize(("y", "classes"), [(NUMBERS, ["0", "1"]), (TEXT, [0, 1]), (TEXT, [False, 1.5])])
+def test_labels_of_a_type_that_no_class_has_are_refused_before_anything_is_charged(form, y, classes):
+    ledger = Ledger(Budget(1.0, 1e-6))
+    with pytest.raises(TypeError, match="no row would be of any class"):
+        LogisticRegression(classes=classes, ledger=ledger).fit(X[:60], COLUMNS[form](y))
+    assert not ledger.entries
+    with pytest.raises(TypeError, match="no row would be of any class"):
+        SGDClassifier(bounds=Bounds(-1, 1, classes=classes), ledger=ledger).fit(X[:60], COLUMNS[form](y))
+    search = PrivateSearchCV(LogisticRegression(bounds=Bounds(-1, 1), classes=classes), {"clip": [1.0, 2.0]})
+    with pytest.raises(TypeError, match="no row would be of any class"):
+        search.set_params(ledger=ledger).fit(X[:60], COLUMNS[form](y))
+    assert not ledger.entries
+
+
+def test_rows_behind_an_engine_are_refused_by_type_too():
+    with pytest.raises(TypeError, match="The y of LogisticRegression is text, and all of its `classes` are numbers"):
+        LogisticRegression(classes=[0, 1]).fit(Memory(X[:60], np.array(TEXT), labels=True))
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        (np.array(NUMBERS, dtype=object), ["0", "1"]),  # objects may be anything
+        (NUMBERS, ["0", "1"]),  # and so may a list
+        (np.array(NUMBERS, dtype=bool), [0, 1]),
+        (np.array(NUMBERS), [0.0, 1.0]),
+        (np.array(NUMBERS), ["0", 1]),
+        (np.array(NUMBERS), [decimal.Decimal(0), decimal.Decimal(1)]),
+        (np.array(NUMBERS), [(0, 1), (1, 0)]),
+        (pd.Series(TEXT, dtype="category"), ["0", "1"]),
+    ],
+)
+def test_other_labels_are_not_refused(y, classes):
+    with pytest.warns((NoiseWarning, NotPrivateWarning)):
+        model = LogisticRegression(bounds=Bounds(-1, 1), classes=classes, n=60, random_state=1).fit(X[:60], y)
+    assert model.classes_.tolist() == sorted(classes, key=str)
+
+
+@pytest.mark.parametrize("classes", ["ab", b"ab"])
+def test_classes_are_a_list_and_no_text(classes):
+    ledger = Ledger(Budget(1.0, 1e-6))
+    with pytest.raises(TypeError, match="must be a list of labels"):
+        Bounds(-1, 1, classes=classes)
+    with pytest.raises(TypeError, match=r"must be a list of labels.*Hint"):
+        LogisticRegression(classes=classes, ledger=ledger).fit(X[:60], np.array(TEXT))
+    with pytest.raises(TypeError, match="must be a list of labels"):
+        OnlineClassifier(bounds=Bounds(-1, 1), ledger=ledger).partial_fit(X[:60], np.array(TEXT), classes=classes)
+    assert not ledger.entries
+
+
+WIDE = np.zeros((3, 4096))
+TOO_WIDE = {
+    "auto": LogisticRegression(classes=[0, 1]),
+    "sgd": LogisticRegression(classes=[0, 1], method="sgd"),
+    "gradient": LogisticRegression(classes=[0, 1], method="gradient"),
+    "quadratic": LogisticRegression(bounds=Bounds(-1, 1, classes=[0, 1]), method="quadratic"),
+    "SGD": SGDClassifier(classes=[0, 1]),
+    "online": OnlineClassifier(bounds=Bounds(-1, 1, classes=[0, 1])),
+    "linear": LinearRegression(),
+    "ridge": Ridge(bounds=Bounds(-1, 1, target=(-1, 1))),
+    "search": PrivateSearchCV(LogisticRegression(bounds=Bounds(-1, 1), classes=[0, 1]), {"clip": [1.0, 2.0]}),
+}
+
+
+@pytest.mark.parametrize("name", TOO_WIDE)
+def test_too_many_columns_are_refused_before_anything_is_charged(name):
+    ledger = Ledger(Budget(1.0, 1e-6))
+    with pytest.raises(ValueError, match=r"at most 4,095 columns. Got 4,096. Hint: .*RandomProjection"):
+        clone(TOO_WIDE[name]).set_params(ledger=ledger).fit(WIDE, [0, 1, 0])
+    assert not ledger.entries
+
+
+def test_a_target_is_a_column_of_a_posterior():
+    model = BayesianLinearRegression(bounds=Bounds(-1, 1, target=(-1, 1)))
+    with pytest.raises(ValueError, match=r"at most 4,094 columns. Got 4,095"):
+        model.fit(WIDE[:, 1:], [0.0, 1.0, 0.0])
+
+
+def test_without_an_intercept_there_is_room_for_one_more_column():
+    bounds = Bounds(-1, 1, classes=[0, 1])
+    with pytest.raises(ValueError, match=r"at most 4,096 columns. Got 4,097"):
+        SGDClassifier(bounds=bounds, fit_intercept=False).fit(np.zeros((3, 4097)), [0, 1, 0])
+    model = SGDClassifier(bounds=bounds, fit_intercept=False, epochs=1, rate=0.5).fit(WIDE, [0, 1, 0])
+    assert model.coef_.shape == (1, 4096) and np.isfinite(model.coef_).all()
+
+
+def test_minima_take_any_number_of_columns():
+    with pytest.raises(ValueError, match='method="objective"'):
+        LogisticRegression(classes=[0, 1]).fit(np.zeros((3, 5000)), [0, 1, 0])
+    for method in ("objective", "output"):
+        model = LogisticRegression(bounds=Bounds(-1, 1, classes=[0, 1]), method=method).fit(
+            np.zeros((3, 5000)), [0, 1, 0]
+        )
+        assert model.coef_.shape == (1, 5000) and np.isfinite(model.coef_).all()

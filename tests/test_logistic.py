@@ -72,6 +72,30 @@ def test_every_method_learns_two_classes(method, delta):
     assert np.array_equal(model.predict(X) == "yes", odds > 0)
 
 
+@pytest.mark.parametrize("method", ["objective-pure", "output"])
+def test_pure_minima_need_a_public_limit_on_the_number_of_rows(method):
+    """An upper limit will do; without one nothing is charged."""
+    X, y = data(2000)
+    ledger = Ledger(Budget(2.0))
+    with pytest.raises(ValueError, match="upper limit on the number of rows that is public"):
+        LogisticRegression(2.0, 0.0, method=method, bounds=BOUNDS, ledger=ledger).fit(X, y)
+    assert ledger.entries == ()
+    model = seeded(data=(X, y), epsilon=2.0, delta=0.0, method=method, n=5000, ledger=ledger)
+    assert model.score(X, y) > 0.6 and len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize("method", ["objective", "output"])
+def test_minima_pay_for_a_limit_that_is_not_public(method):
+    """Any number of times from one account: what the limit costs is part of each plan."""
+    X, y = data(2000)
+    ledger = Ledger(Budget(9.0, 1e-6))
+    for _ in range(2):
+        model = seeded(data=(X, y), epsilon=2.0, method=method, ledger=ledger)
+        assert [part.name for part in model.release_.parts] == ["count", "coefficients"]
+        assert 1.99 < epsilon(model.release_.event, 1e-6) <= 2.0
+    assert len(ledger.entries) == 2
+
+
 @pytest.mark.parametrize("method", ["auto", "gradient", "quadratic", "output", "sgd", "objective"])
 def test_every_method_learns_several_classes(method):
     rng = np.random.default_rng(1)
@@ -175,7 +199,7 @@ def test_strange_data_give_a_finite_model(strange):
     X, y = {
         "one class": (X, np.full(2000, "yes")),
         "unknown labels": (X, np.where(X[:, 0] > 0, "maybe", y)),
-        "numbers for text": (X, np.arange(2000)),
+        "numbers for text": (X, np.arange(2000).astype(object)),  # typed ones are refused
         "1:1000": (X, np.where(np.arange(2000) % 1000 == 0, "yes", "no")),
         "n < d": (X[:3], y[:3]),
         "no rows": (X[:0], y[:0]),

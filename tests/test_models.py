@@ -153,7 +153,7 @@ def test_columns_that_do_not_match():
         ({"delta": 1}, ValueError, "delta"),
         ({"delta": 0, "method": "adassp"}, ValueError, "needs delta > 0"),
         ({"neighbours": "any"}, ValueError, "neighbours"),
-        ({"unit": "patient"}, NotSupported, "not yet"),
+        ({"unit": "patient"}, ValueError, "no column 'patient'"),
         ({"n": -3}, ValueError, "`n`"),
         ({"bounds": (0, 1)}, TypeError, "discreet.Bounds"),
         ({"bounds": Bounds(0, 1)}, ValueError, "target"),

@@ -25,7 +25,7 @@ from discreet.checks import (
     prepared,
 )
 from discreet.curator import Curator
-from discreet.engines.memory import Memory, _heads
+from discreet.engines.memory import Memory
 from discreet.events import Composed, Gaussian, Pure, Repeated, Sampled
 from discreet.mechanisms import samplers
 from discreet.mechanisms.keystream import Keystream
@@ -475,27 +475,6 @@ def test_stating_what_is_on_the_grid_changes_nothing():
     assert query.lattices((4, 1))[0] == GRID and query.coarser(1000.0, (4, 1)) == query
 
 
-def test_coins_are_exact():
-    """A rate with all its bits: ties in the first 16 are settled by 48 more."""
-
-    class Coins:
-        def __init__(self, *words):
-            self.words = [np.array(some, dtype=np.uint64) for some in words]
-
-        def u64(self, n):
-            word = self.words.pop(0)
-            assert len(word) == n
-            return word
-
-    rate = 0.5 + 2.0**-30
-    low = 1 << 50  # 2^-30 of 2^64, before 16 bits that are not looked at
-    below, above = 0x7FFF, 0x8001
-    words = below | 0x8000 << 16 | 0x8000 << 32 | above << 48
-    assert _heads(4, rate, Coins([words], [low - (1 << 16), low])).tolist() == [True, True, False, False]
-    heads = _heads(1 << 18, 0.3, Keystream.seeded(5))
-    assert abs(heads.mean() - 0.3) < 5.4 * math.sqrt(0.21 / (1 << 18))  # false alarms: below 1e-7
-
-
 # Schedules and steps ----------------------------------------------------------------------------------
 
 
@@ -574,7 +553,7 @@ def test_batches_have_the_sizes_asked_for():
         ({"clip": "adaptive", "neighbours": "replace-one"}, ValueError, "needs lots"),
         ({"batch": "growing"}, ValueError, "noise='pure'"),
         ({"batch": "odd"}, ValueError, "batch"),
-        ({"unit": "person"}, NotSupported, "unit"),
+        ({"unit": "person"}, ValueError, "no column 'person'"),
     ],
     ids=str,
 )
@@ -697,6 +676,17 @@ def each_clipped(g):
 
 def average_clipped(g):
     return on_grid(clipped(g.mean(axis=0, keepdims=True))[0] + SIGMA * CLIP / len(g) * RNG.normal(size=1))
+
+
+def test_mapped_rows_are_counted_by_their_lengths():
+    X = RNG.uniform(-2, 2, (400, 3))
+    X[::7, 1], X[3::11, 0], X[5::13, 2], X[17] = np.nan, np.inf, -1e308, 0.0
+    y = np.where(RNG.random(400) < 0.1, np.nan, 1.0)
+    for intercept in (True, False):
+        design = Design.of(Bounds(-1, 1).matched(3), intercept, lambda batch: batch.y, loss_of("log"))
+        rows = Memory(X, y)
+        counted = rows.sum(design.count())
+        assert 0 < counted[0] < 400 and counted == rows.map(design.polar).held(np.float32).sum(design.lengths())
 
 
 def squared_noise(g):

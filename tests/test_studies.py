@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # studies are a folder of the repository, not of the package
 
-from studies import common, sy3, sy4, sy8, sy9  # noqa: E402
+from studies import common, people, sy3, sy4, sy8, sy9  # noqa: E402
 from studies.__main__ import STUDIES, main  # noqa: E402
 
 COLUMNS = {
@@ -24,6 +24,7 @@ COLUMNS = {
     "sy6": ("set", "variant", "epsilon", "relative_mse", "standard_error", "folds"),
     "sy8": ("method", "measure", "n", "epsilon", "repeat", "value"),
     "sy9": ("axis", "n", "d", "batch", "epochs", "method", "epsilon", "repeat", "error"),
+    "people": ("way", "epsilon", "repeat", "measure", "value"),
 }
 VALUES = {
     "sy3": "auc",
@@ -32,6 +33,7 @@ VALUES = {
     "sy6": "relative_mse",
     "sy8": "value",
     "sy9": "error",
+    "people": "value",
 }
 
 
@@ -128,6 +130,40 @@ def test_descent_on_digits(tmp_path, capsys):
     assert mean["10"] < mean["0.1"] - 0.1
 
 
+@pytest.mark.slow
+@pytest.mark.catalogue("DI7")
+def test_people_and_rows(tmp_path, capsys):
+    rows, text = quick("people", tmp_path, capsys)
+    check("people", tmp_path, rows, text)
+    assert "not the study's data" in text
+    found = {(r["measure"], r["way"], r["epsilon"], r["repeat"]): float(r["value"]) for r in rows}
+    mean = {key: np.mean([found[(*key, repeat)] for repeat in "01"]) for key in {key[:3] for key in found}}
+    for way in (*people.WAYS, people.PLAIN):
+        assert mean["R2", way, "3"] > 0.7 and mean["AUC", way, "3"] > 0.65
+    # noise for five rows is five times as large as noise for one, and shares have that
+    assert mean["R2", "people, 5", "0.1"] < mean["R2", people.SHARES, "0.1"] < mean["R2", people.PLAIN, "0.1"]
+
+
+@pytest.mark.catalogue("DI7")
+def test_what_is_estimated_of_people():
+    """Two patients: one stays 2 days, the other 4, 4, 4, and 12."""
+    days, patient = np.array([2.0, 4.0, 4.0, 4.0, 12.0]), np.array([7, 8, 8, 8, 8])
+    visits = people.Visits(np.zeros((5, 7)), days, days > 3, patient)
+    assert people.exact(visits, "rows") == (5.2, 5)
+    assert people.exact(visits, "people, 1 visit") == people.exact(visits, people.SHARES) == (4, 2)
+    assert people.exact(visits, "people, 2") == (pytest.approx((2 + 2 * 6) / 3), 3)
+    assert people.exact(visits, "people, 5") == (5.2, 5)
+
+
+@pytest.mark.catalogue("DI7")
+def test_what_a_promise_for_rows_is_worth_to_a_person():
+    assert people.group(0.1, 40) == "ε = 4, δ = 0.002"
+    assert people.group(1.0, 40) == "nothing"
+    # where all noise is Gaussian more is known, and it is still no promise to speak of
+    assert 40 < people.gaussian_group(1.0, 40) < 200
+    assert people.gaussian_group(1.0, 1) == pytest.approx(1.0, rel=1e-6)
+
+
 @pytest.mark.catalogue("SY8")
 def test_the_source_s_noise_is_not_private():
     """Both ways to read the source lose more than they declare, by exact calculation; what is certified bounds it."""
@@ -187,6 +223,7 @@ def test_projected_rows_have_unit_length():
         ("sy6", "uci_airfoil.parquet"),
         ("sy8", "mnist.npz"),
         ("sy9", "mnist.npz"),
+        ("people", "diabetes_130_hospitals.parquet"),
     ],
 )
 def test_missing_data_are_named(name, file, tmp_path, capsys):

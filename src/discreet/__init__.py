@@ -29,6 +29,8 @@ from discreet.release import Release
 
 if TYPE_CHECKING:
     from discreet import accounting, audit, checks, datasets, events, models, preprocessing, stats
+    from discreet.engines.sources import scan_csv, scan_parquet
+    from discreet.engines.spark import from_spark
     from discreet.ledger import Ledger
 
 __version__ = "0.1.0"
@@ -52,15 +54,27 @@ __all__ = [
     "checks",
     "datasets",
     "events",
+    "from_spark",
     "models",
     "preprocessing",
+    "scan_csv",
+    "scan_parquet",
     "stats",
 ]
+
+
+SCANS = {
+    "from_spark": "discreet.engines.spark",
+    "scan_csv": "discreet.engines.sources",
+    "scan_parquet": "discreet.engines.sources",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name == "Ledger":
         return import_module("discreet.ledger").Ledger
+    if name in SCANS:
+        return getattr(import_module(SCANS[name]), name)
     if name in __all__:
         return import_module(f"discreet.{name}")
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")

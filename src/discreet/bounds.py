@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.labels import listed
+
 Floats = NDArray[np.float64]
 
 
@@ -186,7 +188,7 @@ def _interval(lower: ArrayLike, upper: ArrayLike, columns: Sequence[str] | None)
 
 
 def _distinct(classes: Sequence[Any]) -> tuple[Any, ...]:
-    plain = tuple(label.item() if isinstance(label, np.generic) else label for label in classes)
+    plain = listed(classes)
     if len(plain) < 2 or len(set(plain)) != len(plain):
         raise ValueError(f"The `classes` of Bounds must be two or more distinct labels. Got {plain!r}.")
     return plain

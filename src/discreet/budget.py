@@ -166,6 +166,29 @@ class Budget:
         return {name: getattr(self, name) for name in ("epsilon", "delta", "neighbours", "unit")}
 
 
+def unit_name(unit: Any) -> str:
+    """What a unit is called: by its column, or as such where it comes as an array; a row where there is none."""
+    return "row" if unit is None else unit if isinstance(unit, str) else "unit"
+
+
+def check_unit(owner: str, budget: Budget, unit: Any, limit: int | None, n: int | None) -> None:
+    """Raise where a promise for units with many rows cannot be kept, or means nothing."""
+    if unit is None:
+        if limit is not None:
+            raise ValueError(f"`max_rows_per_unit` of {owner} needs a `unit`: rows by themselves have no others.")
+        return
+    if budget.neighbours != "add-remove":
+        raise ValueError(
+            f"With a `unit`, the neighbours of {owner} are 'add-remove': how many rows a unit has is not public. "
+            f"Got {budget.neighbours!r}."
+        )
+    if limit is not None and n is not None:
+        raise ValueError(
+            f"`n` of {owner} cannot be public where rows are left out by `max_rows_per_unit`. Hint: leave out one of "
+            "the two; without the limit, `n` is the number of units."
+        )
+
+
 @dataclass(frozen=True)
 class Part:
     """One part of a plan: its weight, and what it is for; of a minimum also what `events.Minimum` says of it."""

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,17 +18,30 @@ from discreet.budget import Budget, Lot, Part, Plan, Share
 from discreet.engines import Rows
 from discreet.engines.memory import Memory
 from discreet.errors import LedgerError, NotPrivateWarning
-from discreet.events import Approximate, Choice, Composed, Event, Gaussian, Laplace, Minimum, Pure, Repeated, Sampled
+from discreet.events import (
+    Approximate,
+    Choice,
+    Composed,
+    Event,
+    Gaussian,
+    Laplace,
+    Minimum,
+    Pure,
+    Repeated,
+    Sampled,
+    one_of,
+)
 from discreet.inside import Inside
 from discreet.ledger import Ledger
 from discreet.lipschitz import Lipschitz, Score
 from discreet.mechanisms import keystream
 from discreet.mechanisms.choose import exponential
+from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.laplace import add_laplace
 from discreet.mechanisms.norm import add_norm
-from discreet.query import BoundedSum, Exact, Image, Together
+from discreet.query import WIDEST, BoundedSum, Exact, Image, OneHot, Together
 from discreet.release import NOT_PRIVATE, Release
 
 FINE = 31  # noise is at least 2^31 steps of the grid it is added on
@@ -43,6 +56,29 @@ class _Asked:
     then: Lipschitz | None
 
 
+@dataclass(frozen=True)
+class Bound:
+    """How much of an answer may be one unit's, where a unit has many rows (`mechanisms/proofs/units.md`).
+
+    Parameters
+    ----------
+    limit : at most so many rows of each unit are read, whatever their order; noise is for so many rows. None: all of
+        its rows are, and share what one row may add; what is no sum (a choice, a procedure inside) reads one row each.
+    """
+
+    limit: int | None
+
+    def __post_init__(self) -> None:
+        limit = self.limit
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+            raise ValueError(f"`max_rows_per_unit` must be a whole number >= 1, or None. Got {limit!r}.")
+
+    @property
+    def group(self) -> int:
+        """How many rows a unit may change."""
+        return self.limit or 1
+
+
 class Curator:
     """Holds the rows; answers `measure`, `choose`, `run` and `sample`, after the ledger has been charged.
 
@@ -52,17 +88,27 @@ class Curator:
     ledger : where every plan is charged.
     name : what the charges are called.
     rng : the keystream of the noise; a secure one unless given.
+    bound : where rows belong to units, how their part in an answer is bounded (`Bound`).
     """
 
-    def __init__(self, rows: Rows, ledger: Ledger, name: str = "release", rng: Keystream | None = None) -> None:
-        self._rows, self._rng = rows, rng or keystream.default()
+    def __init__(
+        self,
+        rows: Rows,
+        ledger: Ledger,
+        name: str = "release",
+        rng: Keystream | None = None,
+        bound: Bound | None = None,
+    ) -> None:
+        self._rows, self._rng, self._bound = rows, rng or keystream.default(), bound
         self.ledger, self.name = ledger, name
         self._paid: dict[Plan, tuple[Event, ...]] = {}
         self._charges: list[Event] = []
         self._used: set[Share | Lot] = set()
         self._lot: Lot | None = None
+        self._is_bound, self._ones = False, cast(Rows | None, None)
         self._lock, self._process = threading.Lock(), os.getpid()
         self._totals: dict[BoundedSum, Exact] = {}  # exact: they never leave, and die with the curator
+        self._counted: dict[BoundedSum, Exact] = {}
         self.releases: list[Release] = []
 
     @property
@@ -106,6 +152,8 @@ class Curator:
         event = self.buys(share)
         query, widths = self.expect(query)
         self._refuse(query, widths, event, then)
+        if self.sharing:
+            query = query.divisible()
         return _Asked(query.coarser(_noise(event), widths), widths, share, event, then)
 
     def _answer(self, asked: _Asked) -> Release:
@@ -114,19 +162,23 @@ class Curator:
         sensitivity = query.sensitivity(widths, budget.neighbours)
         exponent = query.exponent(widths)
 
-        total = self._totals[query].astype(object)  # Python integers: nothing below can overflow
+        total = self._totals[query]
         if then is not None:
             total, sensitivity = then.apply(total, query, widths, budget.neighbours)
         symmetric = query.symmetric and total.ndim == 2
         triangle = symmetric and query.triangle
         fine = max(0, FINE - math.frexp(_noise(event) * float(sensitivity))[1])
-        noisy = self._perturb(total * (1 << fine), sensitivity * (1 << fine), event, symmetric, triangle)
+        grid = _times(total.astype(object) if triangle else total, fine)  # a triangle is put together from its entries
+        noisy = self._perturb(grid, sensitivity * (1 << fine), event, symmetric, triangle)
         value = np.ldexp(noisy.astype(np.float64), exponent - fine)
         std = _std(event, math.ldexp(float(sensitivity), exponent), value.shape, symmetric, triangle)
-        return self._release(query.name if then is None else f"{then.name} of {query.name}", value, std, event, budget)
+        name = query.name if then is None else f"{then.name} of {query.name}"
+        return self._release(name, value, std, self.costs(asked.share), budget)
 
     def expect(self, query: BoundedSum) -> tuple[BoundedSum, tuple[int, int]]:
         """The query with the widths of its factors fixed, as a batch without rows has them: public, and free."""
+        if query.fixed is not None and _strict(query, query.fixed):
+            return query, query.fixed
         widths = query.widths(self._rows.empty())
         return replace(query, fixed=widths), widths
 
@@ -169,50 +221,102 @@ class Curator:
         assert isinstance(event, Choice)
         scores, sensitivity = score(self._total(query), share.budget.neighbours)
         index = exponential(scores, event.epsilon, sensitivity, self._rng)
-        return self._release(score.name, index, None, event, share.budget)
+        return self._release(score.name, index, None, self.costs(share), share.budget)
 
-    def run(self, inside: Inside, share: Share) -> Release:
-        """What a procedure with a proof of its own makes of exact sums, inside the curator."""
-        inside.check(self.buys(share))
-        event = self._pay(share)
-        value, std = inside.run(self._rows, event, share.budget, self._rng)
-        return self._release(inside.name, value, std, event, share.budget)
+    def run(self, inside: Inside, share: Share, *more: Share) -> Release:
+        """What a procedure with a proof of its own makes of exact sums, inside the curator.
+
+        With more shares, all of one plan, it runs under their composition, and spends all of them or none.
+        """
+        shares = (share, *more)
+        if any((one.plan, one.round) != (share.plan, share.round) for one in more) or len(set(shares)) < len(shares):
+            raise LedgerError("What a procedure spends are different shares of one plan, of one lot.")
+        event = Composed(tuple(self.buys(one) for one in shares)) if more else self.buys(share)
+        inside.check(event)
+        if more and not self._used.isdisjoint(shares):  # before any of them is used
+            raise LedgerError("One of these shares was used already: a share buys one answer.")
+        for one in shares:
+            self._pay(one)
+        value, std = inside.run(self._single(), event, share.budget, self._rng)
+        costs = Composed(tuple(self.costs(one) for one in shares)) if more else self.costs(share)
+        return self._release(inside.name, value, std, costs, share.budget)
 
     def _total(self, query: BoundedSum) -> Exact:
-        """The exact total; rows are read once for a query that is used twice."""
-        self._read([query])
-        return self._totals[query]
+        """The exact total for a choice; rows are read once for a query that is used twice."""
+        if not self.sharing:
+            self._read([query])
+            return self._totals[query]
+        if query not in self._counted:
+            self._counted[query] = self._single().sum(query)
+        return self._counted[query]
 
     def _read(self, queries: Sequence[BoundedSum]) -> None:
         """The exact totals of those not read yet, in one reading of the rows."""
         new = list(dict.fromkeys(query for query in queries if query not in self._totals))
-        if len(new) == 1:
-            self._totals[new[0]] = self._rows.sum(new[0])
+        if len(new) == 1 or any(query.whole for query in new):  # units clipped as a whole have shares of their own
+            self._totals.update((query, self._rows.sum(query)) for query in new)
         elif new:
-            together = Together.of(new, self._rows.empty())
+            together = Together(tuple(new))
             self._totals.update(zip(new, together.apart(self._rows.sum(together)), strict=True))
 
     def buys(self, share: Share) -> Event:
-        """The event that a share pays for: public, and free to ask."""
+        """The event that a share pays for, as what one row may do: public, and free to ask.
+
+        Where a unit may change several rows, this is the event that is worth `costs` to so many of them together.
+        """
+        return one_of(self.costs(share), self.group)
+
+    def costs(self, share: Share) -> Event:
+        """The event that is charged for a share, for one unit: public, and free to ask."""
         return (self._paid.get(share.plan) or deal(share.plan))[share.index]
+
+    @property
+    def group(self) -> int:
+        """How many rows a unit may change."""
+        return self._bound.group if self._bound else 1
+
+    @property
+    def sharing(self) -> bool:
+        """Whether the rows of a unit share what one row may add."""
+        return self._bound is not None and self._bound.limit is None
+
+    def _single(self) -> Rows:
+        """Rows for what is no sum with noise: where rows of a unit share, one of each unit."""
+        if not self.sharing:
+            return self._rows
+        if self._ones is None:
+            self._ones = self._rows.bounded(1, Coins.fresh(self._rng))
+        return self._ones
+
+    def _bind(self) -> None:
+        """Bound what is a unit's, once something has been charged."""
+        if self._bound is None or self._is_bound:
+            return
+        self._is_bound = True
+        limit = self._bound.limit
+        self._rows = self._rows.shared() if limit is None else self._rows.bounded(limit, Coins.fresh(self._rng))
 
     def label(self, classes: Sequence[Any]) -> None:
         """From here on targets are places in this public list of classes; a row of any other class counts for nothing.
 
         Free: a map of each row by itself, known to everybody.
         """
-        self._rows, self._totals = self._rows.coded(classes), {}
+        self._become(self._rows.coded(classes))
 
     def map(self, image: Image) -> None:
         """From here on the features of a row are what `image` makes of it. Free: a map of each row by itself."""
-        self._rows, self._totals = self._rows.map(image), {}
+        self._become(self._rows.map(image))
+
+    def _become(self, rows: Rows) -> None:
+        self._rows, self._totals, self._ones, self._counted = rows, {}, None, {}
 
     def next(self, rows: Rows) -> Curator:
         """A curator of *other* units' rows under the same plans: what was paid stays paid, what was used before, used.
 
         Each unit is in the rows of one such curator only, so that a share may be used once by each of them.
         """
-        child = Curator(rows, self.ledger, self.name, self._rng)
+        child = Curator(rows, self.ledger, self.name, self._rng, self._bound)
+        child._is_bound = self._is_bound
         child._paid, child._charges, child._used = self._paid, self._charges, set(self._used)
         child._lock, child._process = self._lock, self._process
         return child
@@ -230,13 +334,13 @@ class Curator:
         One block is all of the rows, and no coin is drawn.
         """
         self._charge(share.plan)
-        blocks = iter([self._rows]) if count == 1 else self._rows.blocks(count, self._rng)
+        blocks = iter([self._rows]) if count == 1 else self._rows.blocks(count, Coins.fresh(self._rng))
         return (self.next(rows) for rows in blocks)
 
     def hold(self, dtype: Any) -> None:
         """Let an engine hold features in memory as `dtype`, which must hold them exactly, where it can."""
         rows: Any = self._rows
-        self._rows, self._totals = getattr(rows, "held", lambda _: rows)(dtype), {}
+        self._become(getattr(rows, "held", lambda _: rows)(dtype))
 
     def keep(self) -> None:
         """Let an engine keep what it makes of rows, where it can: many sums of the same images are to come."""
@@ -251,7 +355,9 @@ class Curator:
             raise LedgerError("A lot is not sampled again: a sample of a sample is another plan.")
         self._charge(lot.plan)
         self._use(lot, "This lot was drawn already: measuring twice on one sample costs more than two samples.")
-        curator = Curator(self._rows.sample(lot.plan.rate, self._rng), self.ledger, self.name, self._rng)
+        rows = self._rows.sample(lot.plan.rate, Coins.fresh(self._rng))
+        curator = Curator(rows, self.ledger, self.name, self._rng, self._bound)
+        curator._is_bound = True
         curator._paid, curator._charges, curator._used = self._paid, self._charges, self._used
         curator.releases, curator._lot, curator._lock = self.releases, lot, self._lock
         return curator
@@ -265,7 +371,7 @@ class Curator:
             )
         self._charge(share.plan)
         self._use(share, "This share was used already: a share buys one measurement. Hint: split the budget further.")
-        return self._paid[share.plan][share.index]
+        return self.buys(share)
 
     def _use(self, right: Share | Lot, otherwise: str) -> None:
         self._same_process()
@@ -283,6 +389,7 @@ class Curator:
         with self._lock:
             if plan not in self._paid:
                 self._book(plan)
+            self._bind()
 
     def _book(self, plan: Plan) -> None:
         self.ledger.check(plan.budget)
@@ -374,16 +481,31 @@ def _template(part: Part, weight: float, base: float, budget: Budget) -> Event:
     return Choice(2 * math.sqrt(weight) / base) if part.kind == "choice" else Gaussian(base / math.sqrt(weight))
 
 
-def noise_source(random_state: Any) -> Keystream | None:
+def noise_source(random_state: Any, stacklevel: int = 4) -> Keystream | None:
     """None for private noise; for a seed, a keystream that repeats itself, and a warning."""
     if random_state is None:
         return None
-    warnings.warn(NOT_PRIVATE, NotPrivateWarning, stacklevel=4)
+    warnings.warn(NOT_PRIVATE, NotPrivateWarning, stacklevel=stacklevel)
     if isinstance(random_state, np.random.RandomState):
         return Keystream.seeded(int(random_state.randint(2**31)))
     if isinstance(random_state, np.random.Generator):
         return Keystream.seeded(int(random_state.integers(2**63)))
     return Keystream.seeded(random_state)
+
+
+def _times(total: Exact, power: int) -> Exact:
+    """The total times 2^power: int64 where it surely fits, Python integers where not."""
+    if total.dtype != object and np.abs(total, dtype=np.float64).max(initial=0) < 2.0 ** (62 - power) and power < 63:
+        return np.asarray(total * (1 << power))
+    return np.asarray(total.astype(object) * (1 << power), dtype=object)
+
+
+def _strict(query: BoundedSum, fixed: tuple[int, int]) -> bool:
+    """Whether the query by itself refuses a batch of other widths than these: a batch without rows need not be made."""
+    table = query.left
+    if isinstance(table, OneHot) and (query.right is not None or fixed != (table.columns * table.size, 1)):
+        return False
+    return max(fixed) <= WIDEST
 
 
 def _noise(event: Event) -> float:

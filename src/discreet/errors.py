@@ -4,6 +4,8 @@
     ├── BudgetExceeded      a charge would spend more than the ledger allows; nothing was spent
     ├── LedgerError         the ledger cannot be used this way (another budget, another process ...)
     ├── NotSupported        never possible, or not yet; the message says which
+    ├── ReadError           rows could not be read after a charge; the message says how to go on
+    ├── EngineError         what an engine says of files and columns, never of values
     └── VersionError        stored by a version of discreet this one does not know
 
     DiscreetWarning
@@ -31,6 +33,14 @@ class LedgerError(DiscreetError):
 
 class NotSupported(DiscreetError, ValueError):
     """What was asked for is never possible, or not yet; the message says which."""
+
+
+class ReadError(DiscreetError):
+    """Reading the rows failed after the charge. It stays charged; nothing was released; a retry can use it."""
+
+
+class EngineError(DiscreetError):
+    """An engine cannot read. Its message names files and columns, never a value, so it may be shown."""
 
 
 class VersionError(DiscreetError, ValueError):

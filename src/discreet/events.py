@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
-from discreet.errors import VersionError
+from discreet.errors import NotSupported, VersionError
 
 VERSION = 1
 
@@ -211,6 +211,40 @@ class Repeated(Event):
 _KINDS: dict[str, type[Event]] = {
     cls.kind: cls for cls in (Gaussian, Laplace, Pure, Choice, Minimum, Approximate, Sampled, Composed, Repeated)
 }
+
+
+def one_of(event: Event, size: int) -> Event:
+    """What each of `size` rows may be promised, so that all of them together are promised the event.
+
+    With a sensitivity for one row, noise for `size` of them is `size` times as large. Of (ε, δ) remains, by group
+    privacy, (ε/k, δ·(e^(ε/k) - 1)/(e^ε - 1)).
+
+    >>> one_of(Gaussian(2.0), 3), one_of(Pure(1.0), 2), one_of(Laplace(2.0), 1)
+    (Gaussian(noise_multiplier=6.000000000000001), Pure(epsilon=0.49999999999999994), Laplace(scale=2.0))
+    """
+    if size == 1:
+        return event
+
+    def up(value: float) -> float:
+        return math.nextafter(value * size, math.inf)
+
+    def down(value: float) -> float:
+        return math.nextafter(value / size, 0.0)
+
+    match event:
+        case Gaussian(noise_multiplier=noise):
+            return Gaussian(up(noise))
+        case Laplace(scale=scale):
+            return Laplace(up(scale))
+        case Pure(epsilon=epsilon):
+            return Pure(down(epsilon))
+        case Choice(epsilon=epsilon, rule=rule):
+            return Choice(down(epsilon), rule)
+        case Approximate(epsilon=epsilon, delta=delta):
+            few = down(epsilon)
+            part = math.exp(few - epsilon) * math.expm1(-few) / math.expm1(-epsilon) if few else 1 / size
+            return Approximate(few, delta * part * (1 - 1e-12))
+    raise NotSupported(f"What a {event.kind} means to {size} rows of one unit together is not known.")
 
 
 def flatten(event: Event, times: int = 1) -> Iterator[tuple[Event, int]]:

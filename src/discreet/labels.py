@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -40,17 +41,71 @@ def _same_type(values: NDArray[Any], known: Sequence[Any]) -> NDArray[np.int64]:
     return code
 
 
+def refuse_kind(owner: str, y: Any, known: Sequence[Any]) -> None:
+    """Raise if targets are of a type of which no known label can be: numbers where all labels are text, or the reverse.
+
+    By types alone, which are public; a column of objects, or a list, may hold anything.
+
+    >>> refuse_kind("Model", np.array([1, 2]), ["1", "2"])
+    Traceback (most recent call last):
+        ...
+    TypeError: The y of Model is numbers, and all of its `classes` are text: no row would be of any class. Hint: ...
+    """
+    kind, kinds = kind_of(y), {_kind(label) for label in known}
+    if kind is not None and kinds in ({"numbers"}, {"text"}) and kind not in kinds:
+        raise TypeError(
+            f"The y of {owner} is {kind}, and all of its `classes` are {kinds.pop()}: no row would be of any class. "
+            "Hint: write the classes as y has them, or convert y."
+        )
+
+
+def kind_of(column: Any) -> str | None:
+    """What a column holds by its type, "numbers" or "text"; None where the type does not say.
+
+    >>> kind_of(np.array([True])), kind_of(np.array(["a"])), kind_of(np.array([1], dtype=object)), kind_of([1])
+    ('numbers', 'text', None, None)
+    """
+    dtype = getattr(column, "dtype", None)
+    kind, name = getattr(dtype, "kind", None), type(dtype).__name__
+    if name in ("StringDtype", "String", "Categorical", "Enum") and kind in (None, "O", "T", "U"):  # polars, pandas
+        return "text"
+    if (isinstance(kind, str) and kind in "biuf") or _polars_number(dtype):
+        return "numbers"
+    return "text" if kind in ("U", "T") else None
+
+
+def _polars_number(dtype: Any) -> bool:
+    return bool(hasattr(dtype, "is_numeric") and (dtype.is_numeric() or str(dtype) == "Boolean"))
+
+
+def _kind(label: Any) -> str | None:
+    if isinstance(label, str):
+        return "text"
+    return "numbers" if isinstance(label, (Number, np.bool_)) else None
+
+
 def ordered(labels: Iterable[Any]) -> tuple[Any, ...]:
     """Labels in their natural order, or as they come where there is none.
 
     >>> ordered(["b", "a"]), ordered([2, "x", 1])
     (('a', 'b'), (2, 'x', 1))
     """
-    plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    plain = listed(labels)
     try:
         return tuple(sorted(plain))
     except TypeError:
-        return tuple(plain)
+        return plain
+
+
+def listed(labels: Iterable[Any]) -> tuple[Any, ...]:
+    """Labels as plain Python values; a text is no list of its letters.
+
+    >>> listed(np.array([1, 2])), listed(["ab", "c"])
+    ((1, 2), ('ab', 'c'))
+    """
+    if isinstance(labels, (str, bytes)):
+        raise TypeError(f"The `classes` must be a list of labels. Got {labels!r}. Hint: [{labels!r}, ...].")
+    return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
 
 
 def canonical(value: Any) -> Any:

@@ -23,7 +23,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Literal, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 from discreet import accounting
 from discreet.accounting import curves, gauss
@@ -32,6 +32,9 @@ from discreet.budget import Budget
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.events import Choice, Composed, Event, Gaussian, Minimum, Sampled, flatten
 from discreet.stores import Entry, MemoryStore, SqliteStore, Store
+
+if TYPE_CHECKING:
+    from discreet.retry import Retrying
 
 CurrencyName = Literal["pure", "gdp", "renyi"]
 
@@ -207,13 +210,28 @@ class Ledger:
 
         When it returns, the charge is committed: on disk, for a durable ledger.
         """
+        return self._store.commit(self._entry(name, event), self._admit)
+
+    def _entry(self, name: str, event: Event) -> Entry:
         if not isinstance(event, Event):
             raise TypeError(f"A ledger charges events. Got {type(event).__name__}.")
         leaves = [leaf for leaf, _ in flatten(event)]
         if self.budget.neighbours == "replace-one" and any(isinstance(leaf, Sampled | Minimum) for leaf in leaves):
             raise LedgerError("Sampled and Minimum are accounted for add-remove neighbours only, not for replace-one.")
-        entry = Entry(str(name), event, datetime.now(UTC).isoformat(timespec="milliseconds"))
-        return self._store.commit(entry, self._admit)
+        return Entry(str(name), event, datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+    def retrying(self, version: str) -> Retrying:
+        """A view of this account for runs that may fail: what was charged and never shown is not charged again.
+
+        Parameters
+        ----------
+        version : your name for the state of the data ("2024-06-01", a commit, a checksum); other data, other name.
+
+        Hand it to estimators and statistics as their `ledger`; `discreet.retry` says when a charge is found paid.
+        """
+        from discreet.retry import Retrying
+
+        return Retrying(self, version)
 
     def check(self, budget: Budget) -> None:
         """Raise if a question asked under this budget makes a promise of another kind."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.budget import Neighbours
 from discreet.images import Scaled, missing
-from discreet.query import ROWS, Batch, BoundedSum, Ints, root_above
+from discreet.query import ROWS, Batch, BoundedSum, Floats, Ints, root_above
 
 MOST_BITS = 19  # 2^14 squares of so many bits add up within 2^53
 WEIGHT_BITS = 5
@@ -74,9 +74,15 @@ class Powers(BoundedSum):
             x = self.left.grid(batch, self.bits, bad).T
             np.clip(x, -top, top, out=x)
             t = np.where(bad, 0.0, np.clip(t, -top, top))
-            sums = [x @ np.ones(len(batch)), np.einsum("ij,ij->i", x, x)]
-            sums += [] if self.right is None else [t.sum(keepdims=True), (t * t).sum(keepdims=True)]
+            sums = _sums(x, batch.share) + ([] if self.right is None else _sums(t[None], batch.share))
         f, g, h, k = self._whole
         up = 1 << self.bits
         weighted = zip(sums, (f * up, g, h * up, k), strict=False)
         return np.concatenate([part.astype(np.int64) * weight for part, weight in weighted])
+
+
+def _sums(x: Floats, share: Floats | None) -> list[Floats]:
+    """The sums of whole numbers and of their squares; where rows have shares, each towards zero."""
+    if share is None:
+        return [x @ np.ones(x.shape[1]), np.einsum("ij,ij->i", x, x)]
+    return [np.trunc(x * share).sum(axis=1), np.trunc(x * x * share).sum(axis=1)]

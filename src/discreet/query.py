@@ -8,9 +8,10 @@ that row alone, bit for bit, and sums agree in any order of addition. `mechanism
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -31,10 +32,18 @@ ROWS = 1 << 14  # at most so many rows in a batch: totals stay below 2^63
 
 @dataclass(frozen=True, repr=False)
 class Batch:
-    """Some rows."""
+    """Some rows.
+
+    Parameters
+    ----------
+    X, y : features and targets.
+    share : what each row is multiplied by in a sum, from 0 to 1: rows of a unit have shares that add up to 1 at most,
+        so that together they add no more than one row may. None: each row is its own.
+    """
 
     X: NDArray[Any]
     y: NDArray[Any] | None = None
+    share: Floats | None = None
     _made: dict[Any, Any] = field(default_factory=dict, compare=False)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
@@ -42,6 +51,10 @@ class Batch:
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
+
+    def shared(self, share: Floats) -> Batch:
+        """The same rows, each counting for a share; what was made of them is theirs still."""
+        return Batch(self.X, self.y, share, self._made)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -98,6 +111,8 @@ class BoundedSum:
         in ℓ1 it is that of the upper triangle, d(d + 1)/2·norm, for either relation.
     bits : the grid of a factor is 2^-bits of its norm, rounded to a power of two.
     fixed : the widths of the factors; once fixed, a batch of other widths is refused.
+    whole : where rows share what their unit may add, let the unit's *sum* be clipped to the norm, instead of counting
+        the mean of its rows. For a left factor alone.
 
     | a row with | adds |
     | --- | --- |
@@ -118,6 +133,7 @@ class BoundedSum:
     box: bool = False
     joint: bool = False
     about: tuple[float, ...] | None = None
+    whole: bool = False
 
     def __post_init__(self) -> None:
         for name in ("norm", "left_norm"):
@@ -130,6 +146,8 @@ class BoundedSum:
             raise ValueError(f"The `order` of a bounded sum is 1 or 2. Got {self.order!r}.")
         if self.about is not None and not (self.joint and self.order == 2 and self.right and not self.box):
             raise ValueError("`about` of a bounded sum goes with joint=True, order=2 and a right factor, in no box.")
+        if self.whole and (self.right is not None or isinstance(self.left, OneHot) or self.box):
+            raise ValueError("A bounded sum is clipped as a `whole` where it has a left factor alone, in no box.")
         if self.box and isinstance(self.left, OneHot):
             raise ValueError("A bounded sum with a OneHot has no `box`: its cells are bounded already.")
 
@@ -218,8 +236,26 @@ class BoundedSum:
             if self.about is not None and b is not None:
                 b = b - grid_a.line(left, self.about)
             right = left if b is a else self._right(b, grid_b, len(batch))
+            if batch.share is not None:
+                left, right = _shared(left, right, batch.share)
             total = _product(left, right, min(ROWS, EXACT // (grid_a.limit * grid_b.limit)))
         return total.reshape(a.shape[1:] + (() if b is None else b.shape[1:]))
+
+    def sizes(self, batch: Batch) -> Floats:
+        """Of each row of a `whole` sum its norm on the grid, rounded up: what adds up over the rows of a unit."""
+        with np.errstate(all="ignore"):
+            image = self.left
+            assert not isinstance(image, OneHot)
+            a = _rows_of(image, batch)
+            grid, _ = self.lattices(self._same((_width(a), 1)))
+            size = _norms(self._left(a, grid, batch)[0], self.order)
+        return np.asarray(np.ceil(size * (1 + 2.0**-40)))
+
+    def divisible(self) -> BoundedSum:
+        """The same sum on a grid where a row can be shared out: the 1 of a count becomes a factor of its own."""
+        if isinstance(self.left, OneHot) and self.right is None:
+            return replace(self, right=_one, norm=self.left.columns ** (1 / self.order))
+        return self
 
     def _left(self, values: NDArray[Any], grid: Lattice, batch: Batch) -> tuple[Floats, Floats]:
         def make() -> tuple[Floats, Floats]:
@@ -241,12 +277,15 @@ class BoundedSum:
         there = (codes >= 0) & (codes < table.size) & ~batch.lost[:, None]
         cells = np.where(there, codes, table.size).astype(np.intp)
         if self.right is None:
+            if batch.share is not None:
+                raise ValueError("A count is shared out as `divisible` makes it.")
             weights: list[Floats | None] = [None]
             tail: tuple[int, ...] = ()
         else:
             b = _rows_of(self.right, batch)
             self._same((table.columns * table.size, _width(b)))
-            weights = list(self.lattices((1, _width(b)))[1].quantise(b, self.order)[0])
+            right = self.lattices((1, _width(b)))[1].quantise(b, self.order)[0]
+            weights = list(right if batch.share is None else np.trunc(right * batch.share))
             tail = b.shape[1:]
         counts = [
             [np.bincount(cells[:, column], weight, table.size + 1)[: table.size] for weight in weights]
@@ -268,21 +307,19 @@ class Together:
     """Several sums in one reading of the rows: what they share of a row is made once. Its total is theirs, joined."""
 
     queries: tuple[BoundedSum, ...]
-    shapes: tuple[tuple[int, ...], ...]
-
-    @classmethod
-    def of(cls, queries: Sequence[BoundedSum], empty: Batch) -> Together:
-        """These sums; the shapes of their totals are learnt from a batch without rows."""
-        return cls(tuple(queries), tuple(query(empty).shape for query in queries))
+    _shapes: list[tuple[int, ...]] = field(default_factory=list, compare=False)  # of the totals: as of any batch
 
     def __call__(self, batch: Batch) -> Ints:
         """The totals of a batch, one after the other."""
-        return np.concatenate([query(batch).ravel() for query in self.queries])
+        totals = [query(batch) for query in self.queries]
+        self._shapes[:] = [total.shape for total in totals]
+        return np.concatenate([total.ravel() for total in totals])
 
     def apart(self, total: Exact) -> list[Exact]:
         """Each query's own total, out of the one of all."""
-        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
-        return [part.reshape(shape) for part, shape in zip(np.split(total, ends), self.shapes, strict=True)]
+        sizes = [math.prod(shape) for shape in self._shapes]
+        parts = [total[end - size : end] for end, size in zip(accumulate(sizes), sizes, strict=True)]
+        return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -335,6 +372,19 @@ class Lattice:
         # rounding moves a vector by at most √width/2 (ℓ2) or width/2 (ℓ1); the last factor is for float error
         margin = math.sqrt(width) / 2 if order == 2 else width / 2
         return max(0.0, self.limit - margin) * (1 - 2.0**-40)
+
+
+def _one(batch: Batch) -> Floats:
+    return np.ones(len(batch))
+
+
+def _shared(left: Floats, right: Floats, share: Floats) -> tuple[Floats, Floats]:
+    """Factors of rows that count for a share each; towards zero, so that no coordinate grows by rounding."""
+    if right is left:
+        root = np.where(share >= 1, 1.0, np.sqrt(share) * (1 - 2.0**-40))
+        both = np.trunc(left * root)
+        return both, both
+    return np.trunc(left * share), right
 
 
 def _norms(z: Floats, order: int) -> Floats:

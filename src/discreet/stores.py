@@ -8,9 +8,10 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from discreet.errors import LedgerError, VersionError
 from discreet.events import Event
@@ -27,11 +28,34 @@ class Entry:
     time: str
 
 
+@dataclass(frozen=True)
+class Mark:
+    """One step of a run that may be run again.
+
+    Attributes
+    ----------
+    key : of what is run; `discreet.retry` makes it.
+    state : "charged", "shown" or "released".
+    turn : how often such a run had been shown before: what was charged in one turn pays for one result.
+    run : a name drawn for this run alone.
+    document : of "charged", the event and its place; of "released", what was released.
+    """
+
+    key: str
+    state: Literal["charged", "shown", "released"]
+    turn: int
+    run: str
+    document: str = ""
+
+
 Admit = Callable[[Entry, tuple[Entry, ...]], None]  # raises if the entry may not follow the others
+
+# what is to be added, after these entries and the marks of one key; raises if nothing may be
+Decide = Callable[[tuple[Entry, ...], tuple[Mark, ...]], tuple[Entry | None, tuple[Mark, ...]]]
 
 
 class Store(Protocol):
-    """An append-only list of entries."""
+    """An append-only list of entries, and of marks."""
 
     def entries(self) -> tuple[Entry, ...]:
         """All entries, in order."""
@@ -39,12 +63,19 @@ class Store(Protocol):
     def commit(self, entry: Entry, admit: Admit) -> Entry:
         """Append the entry if `admit` lets it pass, with nobody in between."""
 
+    def marks(self, key: str) -> tuple[Mark, ...]:
+        """All marks of a key, in order."""
+
+    def settle(self, key: str, decide: Decide) -> None:
+        """Append what is decided on, all of it or nothing, with nobody in between."""
+
 
 class MemoryStore:
     """Entries in a list, behind a lock."""
 
     def __init__(self) -> None:
         self._entries: tuple[Entry, ...] = ()
+        self._marks: dict[str, tuple[Mark, ...]] = {}
         self._lock = threading.Lock()
         self._process = os.getpid()
 
@@ -54,15 +85,30 @@ class MemoryStore:
 
     def commit(self, entry: Entry, admit: Admit) -> Entry:
         """Append the entry if `admit` lets it pass."""
+        self._same_process()
+        with self._lock:
+            admit(entry, self._entries)
+            self._entries = (*self._entries, entry)
+        return entry
+
+    def marks(self, key: str) -> tuple[Mark, ...]:
+        """All marks of a key, in order."""
+        return self._marks.get(key, ())
+
+    def settle(self, key: str, decide: Decide) -> None:
+        """Append what is decided on."""
+        self._same_process()
+        with self._lock:
+            entry, marks = decide(self._entries, self.marks(key))
+            self._entries += () if entry is None else (entry,)
+            self._marks[key] = self.marks(key) + marks
+
+    def _same_process(self) -> None:
         if os.getpid() != self._process:
             raise LedgerError(
                 "This ledger in memory belongs to the process that opened it; a forked copy would spend it twice. "
                 "Hint: use the durable one, Ledger.open(path, budget)."
             )
-        with self._lock:
-            admit(entry, self._entries)
-            self._entries = (*self._entries, entry)
-        return entry
 
 
 _SCHEMA = (
@@ -72,6 +118,15 @@ _SCHEMA = (
     # append-only: what was spent stays spent
     "create trigger if not exists keep before delete on entries begin select raise(abort, 'append-only'); end",
     "create trigger if not exists fix before update on entries begin select raise(abort, 'append-only'); end",
+)
+
+# made when the first run that may be retried is charged: older files have none
+_MARKS = (
+    "create table if not exists marks (number integer primary key, key text not null, state text not null,"
+    " turn integer not null, run text not null, document text not null, digest text not null)",
+    "create index if not exists of_key on marks (key)",
+    "create trigger if not exists keep_marks before delete on marks begin select raise(abort, 'append-only'); end",
+    "create trigger if not exists fix_marks before update on marks begin select raise(abort, 'append-only'); end",
 )
 
 
@@ -125,11 +180,21 @@ class SqliteStore:
         """Append the entry if `admit` lets it pass; when this returns it is on disk."""
         with self._connection() as connection, _transaction(connection):
             admit(entry, self._read(connection))
-            connection.execute(
-                "insert into entries (name, event, time) values (?, ?, ?)",
-                (entry.name, json.dumps(entry.event.to_dict()), entry.time),
-            )
+            _write(connection, entry)
         return entry
+
+    def marks(self, key: str) -> tuple[Mark, ...]:
+        """All marks of a key, in order."""
+        with self._connection() as connection:
+            return _read_marks(connection, key)
+
+    def settle(self, key: str, decide: Decide) -> None:
+        """Append what is decided on; when this returns it is on disk."""
+        with self._connection() as connection, _transaction(connection):
+            entry, marks = decide(self._read(connection), _read_marks(connection, key))
+            if entry is not None:
+                _write(connection, entry)
+            _write_marks(connection, marks)
 
     def _read(self, connection: sqlite3.Connection) -> tuple[Entry, ...]:
         known = self._known
@@ -164,3 +229,35 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("rollback")
         raise
+
+
+def _write(connection: sqlite3.Connection, entry: Entry) -> None:
+    connection.execute(
+        "insert into entries (name, event, time) values (?, ?, ?)",
+        (entry.name, json.dumps(entry.event.to_dict()), entry.time),
+    )
+
+
+def _write_marks(connection: sqlite3.Connection, marks: tuple[Mark, ...]) -> None:
+    for statement in _MARKS if marks else ():
+        connection.execute(statement)
+    connection.executemany(
+        "insert into marks (key, state, turn, run, document, digest) values (?, ?, ?, ?, ?, ?)",
+        [(*astuple(mark), _digest(mark)) for mark in marks],
+    )
+
+
+def _read_marks(connection: sqlite3.Connection, key: str) -> tuple[Mark, ...]:
+    if not connection.execute("select count(*) from sqlite_master where name = 'marks'").fetchone()[0]:
+        return ()
+    found = connection.execute(
+        "select key, state, turn, run, document, digest from marks where key = ? order by number", (key,)
+    ).fetchall()
+    marks = tuple(Mark(*content) for *content, _ in found)
+    if any(_digest(mark) != digest for mark, (*_, digest) in zip(marks, found, strict=True)):
+        raise LedgerError("What this ledger stored of an earlier run is damaged, and is not used.")
+    return marks
+
+
+def _digest(mark: Mark) -> str:
+    return sha256(json.dumps(astuple(mark)).encode()).hexdigest()

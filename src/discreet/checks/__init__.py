@@ -31,7 +31,9 @@ from discreet.checks.behaviour import (
     check_spends_what_it_declares,
     check_stated_noise,
 )
+from discreet.checks.engines import check_engine, engine_checks
 from discreet.checks.specimens import Asked, prepared, private_estimators, private_statistics
+from discreet.checks.units import check_units
 from discreet.release import Release
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "check_blind_to_the_data",
     "check_charges_before_reading",
     "check_contract",
+    "check_engine",
     "check_engines_agree",
     "check_hostile_rows",
     "check_leaves_data_alone",
@@ -52,6 +55,8 @@ __all__ = [
     "check_seeded",
     "check_spends_what_it_declares",
     "check_stated_noise",
+    "check_units",
+    "engine_checks",
     "estimator_checks",
     "prepared",
     "private_estimators",
@@ -87,6 +92,7 @@ def estimator_checks() -> list[Callable[[Any], None]]:
         check_hostile_rows,
         check_bad_rows_add_nothing,
         check_engines_agree,
+        check_units,
         check_nothing_escapes,
         check_leaves_data_alone,
         check_contract,

@@ -86,7 +86,7 @@ class Asked:
 
     def fit(self, X: Any, y: Any = None) -> Asked:
         """Ask the statistic of the first column."""
-        self.release_ = self.statistic(X if isinstance(X, Spy) else X[:, 0], **self.options)
+        self.release_ = self.statistic(X[:, 0] if isinstance(X, np.ndarray) else X, **self.options)
         return self
 
 

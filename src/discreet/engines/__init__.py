@@ -14,14 +14,24 @@ __all__ = ["Coins", "Rows"]
 
 
 class Coins(Protocol):
-    """Where an engine gets its random bits from."""
+    """Random bits by place: whoever looks up the same place finds the same bits (`mechanisms.coins`)."""
 
-    def u64(self, n: int) -> NDArray[np.uint64]:
-        """`n` words of 64 fair bits."""
+    def heads(self, start: int, stop: int, rate: float) -> NDArray[np.bool_]:
+        """Heads with probability `rate`, for the rows at places start .. stop-1."""
+
+    def words(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """64 fair bits for each of the rows at places start .. stop-1."""
+
+    def of_units(self, names: NDArray[np.uint8]) -> NDArray[np.uint64]:
+        """64 fair bits for each unit, by its name (`units.grouped`)."""
 
 
 class Rows(Protocol):
-    """The data behind an engine."""
+    """The data behind an engine: a third party can write one; `discreet.checks.check_engine` tells what is amiss.
+
+    Everything but the totals of `sum` and `tally` stays inside. Methods that give `Rows` read nothing yet, or only what
+    they need, and leave these rows as they are.
+    """
 
     width: int
     columns: tuple[str, ...] | None
@@ -33,10 +43,10 @@ class Rows(Protocol):
         """The exact total of the query over all rows, in units of its grid."""
 
     def sample(self, rate: float, coins: Coins) -> Rows:
-        """A Poisson sample: each row is in it with probability `rate`, independently."""
+        """A Poisson sample: each unit (each row, where there are none) is in it with probability `rate`."""
 
     def blocks(self, count: int, coins: Coins) -> Iterator[Rows]:
-        """The rows in `count` disjoint blocks: each row is in one of them, drawn for it alone."""
+        """The rows in `count` disjoint blocks: each unit (or row) is in one of them, drawn for it alone."""
 
     def coded(self, classes: Sequence[Any]) -> Rows:
         """The same rows, with the place of each target in a list of classes, as a float; NaN for any other."""
@@ -49,3 +59,18 @@ class Rows(Protocol):
 
     def count_replace_one(self) -> int:
         """The number of rows: public under replace-one neighbours, and only there."""
+
+    def by(self, unit: str) -> Rows:
+        """The same rows, each belonging to the unit that this column names; the column is no feature then.
+
+        A row whose unit is missing counts for nothing.
+        """
+
+    def bounded(self, limit: int, coins: Coins) -> Rows:
+        """At most `limit` rows of each unit: those that rank first by a keyed hash of what they hold."""
+
+    def shared(self) -> Rows:
+        """Rows that share what their unit may add: `Batch.share` is one over the number of the unit's rows.
+
+        For a query with `whole`, the share is instead what keeps the sum of the unit's rows within the bound.
+        """

@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from discreet.engines import Coins
-from discreet.engines.tables import CELLS, Array, Mapped, chosen, column, label_column, table
+from discreet.engines.tables import CELLS, Array, Mapped, apart, chosen, column, label_column, table
+from discreet.engines.units import Units, first_of_each, marks, within
 from discreet.labels import canonical, codes_of
 from discreet.query import ROWS, Batch, BoundedSum, Exact, Image, Together, Total
 
+T = TypeVar("T")
+
 KEPT = 1 << 27  # of features held in memory: more are made again whenever they are read
-
-
-def is_rows(X: Any) -> bool:
-    """Whether X is rows behind an engine."""
-    return all(hasattr(type(X), name) for name in ("sum", "empty", "count_replace_one"))
-
-
-def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False) -> Any:
-    """X as it is if it is rows behind an engine already, else rows in memory; with `labels`, y may be of any type."""
-    if is_rows(X):
-        if y is not None:
-            raise ValueError("Rows behind an engine bring their own target: leave y out.")
-        return X
-    return Memory(X, y, numeric=numeric, labels=labels)
 
 
 class Memory:
@@ -44,15 +34,27 @@ class Memory:
     y : one number per row, or None.
     numeric : False keeps the values of X as they are (labels, say) instead of asking for numbers.
     labels : True keeps those of y; `coded` makes numbers of them.
+    unit : the column of X, by its name, or the array that says which unit each row belongs to.
+    start : the place of the first row, where these rows are a piece of others: coins are looked up by places.
     block : how many rows to read at a time; what fits a core's cache, if None. The result is the same to the bit.
     """
 
     _kept: dict[tuple[int, int], Batch] | None = None
+    _units: Units | None = None
 
     def __init__(
-        self, X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False, block: int | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        numeric: bool = True,
+        labels: bool = False,
+        unit: Any = None,
+        start: int = 0,
+        block: int | None = None,
     ) -> None:
-        self._block = block
+        self._block, self._start = block, start
+        X, unit = apart(X, unit)
         self._table = table(X, numeric)
         self._y = None if y is None else label_column(y, "y") if labels else column(y, "y")
         self.columns, self.width = self._table.columns, self._table.width
@@ -60,6 +62,15 @@ class Memory:
             raise ValueError(
                 "X and y have different numbers of rows: Found input variables with inconsistent numbers of samples."
             )
+        if unit is not None:
+            self._units = Units.of(unit)
+            if len(self._units.codes) != len(self._table):
+                raise ValueError("There must be a unit for each row, or None where it is missing.")
+            self._drop(self._units.codes >= 0)  # rows of no unit count for nothing
+
+    def _drop(self, kept: NDArray[np.bool_]) -> None:
+        self._table, self._y = self._table.take(kept), None if self._y is None else self._y[kept]
+        self._units = self._units and self._units.take(kept)
 
     def empty(self) -> Batch:
         """A batch without rows."""
@@ -70,23 +81,44 @@ class Memory:
         np.empty(
             31 << 17
         )  # freed at once: C libraries then keep memory of this size for arrays to come, which is faster
-        starts = range(0, max(1, len(self._table)), self._size)
+        share = self._share(query)
 
         def work(some: range) -> Total:
             total = Total()
             for start in some:
-                total.add(query(self._batch(start, start + self._size)))
+                batch = self._batch(start, start + self._size)
+                total.add(query(batch if share is None else batch.shared(share[start : start + self._size])))
             return total
 
-        # exact sums do not care for the order: each core takes every k-th block
+        first, *others = self._spread(work)
+        for part in others:
+            first.merge(part)
+        return first.value()
+
+    def _spread(self, work: Callable[[range], T]) -> list[T]:
+        """Work on the starts of all blocks; sums do not care for the order, so each core takes every k-th block."""
+        starts = range(0, max(1, len(self._table)), self._size)
         cores = min(_cores(), len(starts) // 4)
         if cores < 2:
-            return work(starts).value()
-        total = Total()
+            return [work(starts)]
         with _one_thread_each(), ThreadPoolExecutor(cores) as pool:
-            for part in pool.map(work, [starts[i::cores] for i in range(cores)]):
-                total.merge(part)
-        return total.value()
+            return list(pool.map(work, [starts[i::cores] for i in range(cores)]))
+
+    def _share(self, query: BoundedSum | Together) -> NDArray[np.float64] | None:
+        """What each row counts for in a sum."""
+        if self._units is None or not self._units.shared:
+            return None
+        if isinstance(query, Together) or not query.whole:
+            return self._units.shares
+        sizes = np.empty(len(self._table))
+
+        def work(some: range) -> None:
+            for start in some:
+                sizes[start : start + self._size] = query.sizes(self._batch(start, start + self._size))
+
+        self._spread(work)
+        limit = query.lattices(query.widths(self.empty()))[0].limit
+        return within(self._units.codes, sizes, limit)
 
     @property
     def _size(self) -> int:
@@ -141,19 +173,59 @@ class Memory:
         return {label: count for label, count in counts.items() if label is not None and label == label}
 
     def sample(self, rate: float, coins: Coins) -> Memory:
-        """A Poisson sample of the rows."""
-        return self._take(_heads(len(self._table), rate, coins) if rate < 1 else slice(None))
+        """A Poisson sample of the units, or of the rows where there are none."""
+        if rate >= 1:
+            return self._take(slice(None))
+        if self._units is None:
+            return self._take(coins.heads(self._start, self._start + len(self._table), rate))
+        return self._take(self._units.spread(coins.of_units(self._units.names) < np.uint64(int(rate * 2.0**64))))
 
     def blocks(self, count: int, coins: Coins) -> Iterator[Memory]:
-        """The rows in `count` disjoint blocks: each row is in one of them, drawn for it alone."""
-        block = coins.u64(len(self._table)) % np.uint64(count)
+        """The rows in `count` disjoint blocks: each unit, or row, is in one of them, drawn for it alone."""
+        if self._units is None:
+            block = coins.words(self._start, self._start + len(self._table)) % np.uint64(count)
+        else:
+            block = self._units.spread(coins.of_units(self._units.names) % np.uint64(count))
         return (self._take(block == np.uint64(i)) for i in range(count))
+
+    def by(self, unit: str) -> Memory:
+        """The same rows, each belonging to the unit that this column names; the column is no feature then."""
+        if self.columns is None or unit not in self.columns:
+            raise ValueError(f"There is no column {unit!r} to say which unit a row belongs to.")
+        place = self.columns.index(unit)
+        kept = [i for i in range(self.width) if i != place]
+        some = self.map(lambda batch: batch.X[:, kept], [self.columns[i] for i in kept])
+        some._units = Units.of(self.whole()[:, place])
+        some._drop(some._units.codes >= 0)
+        return some
+
+    @property
+    def belongs(self) -> bool:
+        """Whether rows belong to units."""
+        return self._units is not None
+
+    def bounded(self, limit: int, coins: Coins) -> Memory:
+        """At most `limit` rows of each unit, by a keyed hash of what they hold."""
+        assert self._units is not None
+        columns = [*self._table.block(0, len(self._table)).T, *([] if self._y is None else [self._y])]
+        some = self._take(first_of_each(self._units.codes, marks(columns, coins), limit))
+        assert some._units is not None
+        some._units = replace(some._units, shared=False)
+        return some
+
+    def shared(self) -> Memory:
+        """Rows that share what their unit may add."""
+        assert self._units is not None
+        some = self._take(slice(None))
+        some._units = replace(self._units, shared=True)
+        return some
 
     def _take(self, heads: Any) -> Memory:
         some = Memory.__new__(Memory)
-        some._block, some.columns, some.width = self._block, self.columns, self.width
+        some._block, some._start, some.columns, some.width = self._block, self._start, self.columns, self.width
         some._table = self._table.take(heads)
         some._y = None if self._y is None else chosen(self._y, heads)
+        some._units = None if self._units is None else self._units.take(heads)
         return some
 
     def count_replace_one(self) -> int:
@@ -181,16 +253,6 @@ class Memory:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Rows are not pickled or copied: they stay where they are.")
-
-
-def _heads(count: int, rate: float, coins: Coins) -> NDArray[np.bool_]:
-    """So many coins that show heads with probability ⌊2^64·rate⌋/2^64: 16 bits decide nearly all, 48 more the rest."""
-    top = int(rate * 2.0**64)
-    bits = np.asarray(coins.u64(-(-count // 4)), "<u8").view("<u2")[:count]
-    heads: NDArray[np.bool_] = bits < np.uint16(top >> 48)
-    ties = np.flatnonzero(bits == np.uint16(top >> 48))
-    heads[ties] = coins.u64(len(ties)) >> np.uint64(16) < np.uint64(top & ((1 << 48) - 1))
-    return heads
 
 
 @cache

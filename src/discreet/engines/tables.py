@@ -159,6 +159,20 @@ def table(X: Any, numeric: bool) -> Table:
     return Array(plain(X, "X", numeric), numeric=numeric)
 
 
+def apart(X: Any, unit: Any) -> tuple[Any, Any]:
+    """The table without the column that names the units, and that column; a column of its own as it is."""
+    if not isinstance(unit, str):
+        return X, unit
+    names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
+    if unit not in names:
+        raise ValueError(
+            f"There is no column {unit!r} to say which unit a row belongs to. "
+            + (f"There are: {names}." if names else "Hint: an array has no names; give unit=array.")
+        )
+    rest = X.drop(columns=unit) if type(X).__module__.split(".")[0] == "pandas" else X.drop(unit)
+    return rest, X[unit]
+
+
 def column(values: Any, name: str) -> NDArray[np.float64]:
     """One number per row, as floats; missing values as NaN."""
     if type(values).__module__.split(".")[0] == "pandas" and hasattr(values, "dtype"):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.engines.memory import as_rows
+from discreet.engines.opening import as_rows
 from discreet.evaluate.ratio import share
 from discreet.models.selection import alone
 from discreet.query import Batch, BoundedSum, OneHot
@@ -129,7 +129,7 @@ def question_of(
     if known is None:
         raise ValueError(f"{name} needs `classes`, the public list of labels: the model has none.")
     known = Bounds(0, 1, classes=known).classes or ()  # raises if they are no list of different labels
-    rows = as_rows(X, y, labels=True)
+    rows = as_rows(X, y, labels=True, unit=options.get("unit"))
     if rows.empty().y is None:
         raise ValueError(f"{name} requires y to be passed: these rows bring no target.")
     alone.probe(model, rows.width, method, rows.columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -12,15 +13,19 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Part, Share
-from discreet.curator import Curator, noise_source
+from discreet.budget import Budget, Part, Share, check_unit, unit_name
+from discreet.curator import Bound, Curator, noise_source
 from discreet.engines import Rows
-from discreet.engines.memory import as_rows, is_rows
+from discreet.engines.opening import as_rows, is_lazy, is_rows
+from discreet.engines.tables import apart
 from discreet.errors import LeakWarning, NotSupported
 from discreet.ledger import Detached, Ledger, open_ledger
+from discreet.models.attempts import Undone, begun, learnt
 from discreet.preprocessing import leaks
+from discreet.query import WIDEST
 from discreet.ranges import NOTE, with_bounds
 from discreet.release import Release
+from discreet.retry import reading_of
 
 
 class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -33,7 +38,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     ----------
     epsilon, delta : the promise; see `discreet.Budget`.
     neighbours : "add-remove" or "replace-one".
-    unit : what is protected: None, a row each.
+    unit : who is protected, all of whose rows together: the name of a column (it is no feature then), or an array with
+        one name per row; None for single rows. With a unit, neighbours are "add-remove".
+    max_rows_per_unit : read at most so many rows of a unit, chosen among its own by a keyed hash; noise grows in
+        proportion. None: all are read, and share what one row may add, so that each unit counts once.
     n : the number of rows, if it is public knowledge; under "replace-one" it always is. Methods that need it pay for
         it otherwise; all warn if delta is not far below 1/n.
     bounds : `discreet.Bounds`, public; estimated privately with a fifth of the budget if None.
@@ -49,7 +57,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     epsilon: float
     delta: float
     neighbours: Any
-    unit: str | None
+    unit: Any
+    max_rows_per_unit: int | None = None
     n: int | None
     bounds: Bounds | None
     ledger: Ledger | None
@@ -59,6 +68,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     bounds_: Bounds
     supervised = True
     labelled = False  # whether targets are classes
+    wider = ""  # what else to do where there are too many columns
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Learn from the rows, privately.
@@ -69,31 +79,49 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         | none at all | an answer, of noise alone |
         | outside the bounds | are clipped |
 
-        Nothing is charged if the arguments are refused.
+        Nothing is charged if the arguments are refused. A fit that fails changes nothing of this estimator; where it
+        fails because rows could not be read (`ReadError`), `ledger.retrying(version)` lets it be run again unpaid.
         """
-        self._refuse(options, y, is_rows(X))
-        budget = self._budget()
-        rows = as_rows(X, y if self.supervised else None, labels=self.labelled)
-        if getattr(y, "shape", ())[1:] == (1,):
-            column_or_1d(y, warn=True)
-        if self.supervised and rows.empty().y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed: these rows bring no target.")
-        if rows.width == 0:
-            raise ValueError("Found array with 0 feature(s) while a minimum of 1 is required.")
-        public = None if self.bounds is None else self._public(rows)
-        ledger = open_ledger(self.ledger, budget)
-        self._remember_columns(X, rows)
-        self._warn(budget, rows)
+        with Undone(self) as before:
+            self._refuse(options, y, is_rows(X))
+            budget = self._budget()
+            rows = as_rows(X, y if self.supervised else None, labels=self.labelled, unit=self.unit)
+            if getattr(y, "shape", ())[1:] == (1,):
+                column_or_1d(y, warn=True)
+            if self.supervised and rows.empty().y is None:
+                raise ValueError(f"{type(self).__name__} requires y to be passed: these rows bring no target.")
+            self._refuse_schema(rows, y)
+            public = None if self.bounds is None else self._public(rows)
+            ledger = open_ledger(self.ledger, budget)
+            attempt = begun(self, ledger, budget, rows)
+            self._remember_columns(X, rows)
+            self._warn(budget, rows)
+            if attempt is not None and attempt.stored is not None:
+                return self._become(before, attempt.stored)
 
-        curator = Curator(rows, ledger, type(self).__name__, noise_source(self.random_state))
-        self._notes: tuple[str, ...] = ()
-        self._given, self._asked, self._public_count = public, budget, self._count(budget, rows)
-        try:
-            self._fit(curator)
-        finally:
-            del self._given, self._asked, self._public_count
-        self.release_ = curator.summary(type(self).__name__, budget, self._notes)
-        del self._notes
+            bound = None if self.unit is None else Bound(self.max_rows_per_unit)
+            reading = reading_of(attempt, budget, getattr(self, "callback", None) is not None)
+            name, rng = type(self).__name__, noise_source(self.random_state)
+            curator = Curator(reading.of(rows), attempt or ledger, name, rng, bound)
+            reading.charges = curator._charges
+            self._notes: tuple[str, ...] = ()
+            self._given, self._asked, self._public_count = public, budget, self._count(budget, rows)
+            try:
+                with attempt.running() if attempt else nullcontext():
+                    self._fit(curator)
+            except BaseException:
+                del curator, rows, X, y  # what was measured dies with them, and not with the traceback
+                raise
+            finally:
+                del self._given, self._asked, self._public_count
+            self.release_ = curator.summary(name, budget, self._notes)
+            del self._notes
+            return self if attempt is None else self._become(before, attempt.release(learnt(self)))
+
+    def _become(self, before: dict[str, Any], learnt: dict[str, Any]) -> Self:
+        """The same estimator with what was learnt, and nothing of how."""
+        self.__dict__.clear()
+        self.__dict__.update(before | learnt)
         return self
 
     @abstractmethod
@@ -110,8 +138,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             del other._given, other._asked, other._public_count, other._notes
 
     def _remember_columns(self, X: Any, rows: Rows) -> None:
-        if rows is not X:
-            validate_data(self, X, skip_check_array=True)
+        if not is_rows(X) and not is_lazy(X):
+            validate_data(self, apart(X, self.unit)[0], skip_check_array=True)
             return
         self.n_features_in_ = rows.width
         if rows.columns is not None:
@@ -132,7 +160,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return bounds
 
     def _checked(self, X: Any) -> Any:
-        """Rows to predict for, as one dense array of numbers."""
+        """Rows to predict for, as one dense array of numbers; the column of units may be there or not."""
+        if isinstance(self.unit, str) and self.unit in getattr(X, "columns", ()):
+            X, _ = apart(X, self.unit)
         as_rows(X)  # errors that show no value
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False, accept_sparse="csr")
         return X.toarray() if hasattr(X, "toarray") else X
@@ -148,13 +178,24 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if y is None and self.supervised and not behind_engine:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
 
-    def _budget(self) -> Budget:
-        if self.unit not in (None, "row"):
-            raise NotSupported(
-                f"The `unit` of {type(self).__name__} is a row each (None), not yet a column of persons. "
-                "Hint: make one row per person first."
+    def _refuse_schema(self, rows: Rows, y: Any) -> None:
+        """Raise what the columns' number and types tell to go wrong: both are public."""
+        if rows.width == 0:
+            raise ValueError("Found array with 0 feature(s) while a minimum of 1 is required.")
+        widest = self._widest()
+        if widest is not None and rows.width > widest:
+            raise ValueError(
+                f"{type(self).__name__} learns from at most {widest:,} columns. Got {rows.width:,}. Hint: in a "
+                f"pipeline, discreet.features.RandomProjection or a public choice of columns before it{self.wider}."
             )
-        budget = Budget(self.epsilon, self.delta, self.neighbours)
+
+    def _widest(self) -> int | None:
+        """The most columns there may be: those of a factor of a bounded sum, an intercept among them. None: any."""
+        return WIDEST - bool(getattr(self, "fit_intercept", True))
+
+    def _budget(self) -> Budget:
+        budget = Budget(self.epsilon, self.delta, self.neighbours, unit_name(self.unit))
+        check_unit(type(self).__name__, budget, self.unit, self.max_rows_per_unit, self.n)
         if self.n is not None and (isinstance(self.n, bool) or not isinstance(self.n, (int, np.integer)) or self.n < 0):
             raise ValueError(f"The `n` of {type(self).__name__} must be a whole number >= 0, or None. Got {self.n!r}.")
         return budget

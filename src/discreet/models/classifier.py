@@ -23,7 +23,7 @@ from discreet.engines import Rows
 from discreet.errors import NoiseWarning
 from discreet.events import Approximate, Event
 from discreet.inside import Inside
-from discreet.labels import ordered
+from discreet.labels import ordered, refuse_kind
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.threshold import select_keys
 from discreet.models.base import PrivateEstimator
@@ -84,6 +84,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def _settle(self, curator: Curator, labels: tuple[Any, ...]) -> None:
         self.classes_ = as_array(ordered(labels))
         curator.label(self.classes_.tolist())
+
+    def _refuse_schema(self, rows: Rows, y: Any) -> None:
+        super()._refuse_schema(rows, y)
+        given = self.bounds.classes if self.classes is None and self.bounds is not None else self.classes
+        if given is not None:
+            refuse_kind(type(self).__name__, rows.empty().y if y is None else y, given)
 
     def _budget(self) -> Budget:
         budget = super()._budget()

@@ -51,7 +51,7 @@ class HypothesisClass(PrivateClassifier):
         classes once, before any row.
     rowwise : True gives your hypotheses one row at a time, so that an answer cannot depend on other rows. False gives
         them blocks of rows: faster, and you vouch for it, to the last bit of rounding.
-    neighbours, unit, n, bounds, classes, ledger, random_state : as in every private classifier. Hypotheses of your own
+    neighbours, unit, max_rows_per_unit, n, bounds, classes, ledger, random_state : as in every private classifier. Hypotheses of your own
         need no bounds; features are clipped if there are some.
 
     Attributes
@@ -95,7 +95,8 @@ class HypothesisClass(PrivateClassifier):
         delta: float = 1e-6,
         *,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         classes: Sequence[Any] | None = None,
@@ -109,6 +110,7 @@ class HypothesisClass(PrivateClassifier):
         self.delta = delta
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.classes = classes
@@ -179,6 +181,9 @@ class HypothesisClass(PrivateClassifier):
         if bounds is None or bounds.width is None or labels is None:
             raise ValueError("How many hypotheses there are follows from `bounds`, one pair a feature, and `classes`.")
         return len(FAMILIES[self.hypotheses](bounds, list(labels)))
+
+    def _widest(self) -> int | None:
+        return None  # sums are of hypotheses, not of columns
 
     def _budget(self) -> Budget:
         if isinstance(self.hypotheses, str):

@@ -38,7 +38,10 @@ class LinearSVC(LinearClassifier):
     strength : Λ of the penalty Λ/2·‖θ‖², beside the *sum* of the losses; None for a public rule of the budget and the
         number of features.
     radius : of the ball that holds the coefficients of (z, 1).
-    neighbours, unit, n, bounds, classes, ledger, random_state : as in every private classifier.
+    n : the number of rows, or an upper limit of it, if that is public: the number of passes over the rows follows from
+        it. A fact, like `bounds`: the promise is for data of at most so many rows. Paid for, with 1% of the budget, if
+        None, which needs delta > 0 (or replace-one neighbours).
+    neighbours, unit, bounds, classes, ledger, random_state : as in every private classifier.
 
     Attributes
     ----------
@@ -49,9 +52,9 @@ class LinearSVC(LinearClassifier):
 
     Guarantee
     ---------
-    (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are (up to
-    2^26 of them), also if the adversary knows all of them, the bounds, the code and everything but the noise:
-    `mechanisms/proofs/objective.md` and `erm.md`.
+    (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are, also if
+    the adversary knows all of them, the bounds, the code and everything but the noise: `mechanisms/proofs/objective.md`
+    and `erm.md`.
 
     | data | what comes out |
     | --- | --- |
@@ -86,7 +89,8 @@ class LinearSVC(LinearClassifier):
         strength: float | None = None,
         radius: float = RADIUS,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         classes: Sequence[Any] | None = None,
@@ -101,11 +105,15 @@ class LinearSVC(LinearClassifier):
         self.radius = radius
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.classes = classes
         self.ledger = ledger
         self.random_state = random_state
+
+    def _widest(self) -> int | None:
+        return None  # no bounded sum has its columns
 
     def _budget(self) -> Budget:
         budget = super()._budget()
@@ -126,6 +134,7 @@ class LinearSVC(LinearClassifier):
             None if known is None else len(known),
             self.strength,
             self.radius,
+            self._public_count,
         )
         method = output if self.method == "output" else objective_pure if self._asked.pure else objective
         theta = method(problem)

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from functools import wraps
+from typing import Any, ParamSpec, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours, Part, Share
-from discreet.curator import Curator, noise_source
-from discreet.engines.memory import as_rows, is_rows
+from discreet.budget import Budget, Neighbours, Part, Share, check_unit, unit_name
+from discreet.curator import Bound, Curator, noise_source
+from discreet.engines.opening import as_rows, is_lazy, is_rows
 from discreet.engines.tables import plain
+from discreet.errors import ReadError
 from discreet.ledger import Ledger, open_ledger
 from discreet.query import Batch
 from discreet.ranges import NOTE, with_bounds
 from discreet.release import Release
+from discreet.retry import Attempt, Retrying, reading_of
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float] | Bounds | None
+P = ParamSpec("P")
 
 
 class Options(TypedDict, total=False):
     """What every statistic takes besides its data and its budget.
 
     neighbours : "add-remove" (default) or "replace-one".
+    unit : who is protected, with all their rows: the name of a column of x, or an array; None for single rows.
+    max_rows_per_unit : read at most so many rows of a unit. None: all of them, which share what one row may add: a unit
+        counts once, by the mean of its rows; in a `sum` by their sum, clipped as a whole.
     n : the number of rows, if it is public and no value is missing; a share of the budget is spent on it otherwise.
     confidence : of the interval, 0.95 by default.
     ledger : the account to charge; one of its own if None.
@@ -33,6 +43,8 @@ class Options(TypedDict, total=False):
     """
 
     neighbours: Neighbours
+    unit: Any
+    max_rows_per_unit: int | None
     n: int | None
     confidence: float
     ledger: Ledger | None
@@ -86,17 +98,57 @@ def ask(name: str, X: Any, epsilon: float, delta: float, options: Options, numer
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
         raise TypeError(f"{name}() got an unexpected keyword argument {min(unknown)!r}.")
-    budget = Budget(epsilon, delta, options.get("neighbours", "add-remove"))
+    unit, limit, n = options.get("unit"), options.get("max_rows_per_unit"), options.get("n")
+    budget = Budget(epsilon, delta, options.get("neighbours", "add-remove"), unit_name(unit))
+    check_unit(name, budget, unit, limit, n)
     confidence = options.get("confidence", 0.95)
     if not 0 < confidence < 1:
         raise ValueError(f"The `confidence` of {name} must be within (0, 1). Got {confidence!r}.")
-    rows = as_rows(X if is_rows(X) else as_table(X, numeric), numeric=numeric)
-    n = options.get("n")
+    rows = as_rows(X if is_rows(X) or is_lazy(X) else as_table(X, numeric), numeric=numeric, unit=unit)
     if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0):
         raise ValueError(f"The `n` of {name} must be a whole number >= 0. Got {n!r}.")
     ledger = open_ledger(options.get("ledger"), budget)
-    budget.warn_of_delta(rows.count_replace_one() if budget.neighbours == "replace-one" else n, stacklevel=4)
-    return Question(Curator(rows, ledger, name, noise_source(options.get("random_state"))), budget, n, confidence)
+    budget.warn_of_delta(rows.count_replace_one() if budget.neighbours == "replace-one" else n, stacklevel=5)
+    bound = None if unit is None else Bound(limit)
+    reading = reading_of(ledger, budget)
+    curator = Curator(reading.of(rows), ledger, name, noise_source(options.get("random_state"), 5), bound)
+    reading.charges = curator._charges
+    return Question(curator, budget, n, confidence)
+
+
+def retried(statistic: Callable[P, Release]) -> Callable[P, Release]:
+    """A statistic that, under `ledger.retrying(version)`, stores its release and finds it again."""
+    signature = inspect.signature(statistic)
+
+    @wraps(statistic)
+    def ask_again(*arguments: P.args, **options: P.kwargs) -> Release:
+        attempt = _attempt(statistic, options.get("ledger"), signature.bind(*arguments, **options))
+        if attempt is not None:
+            if isinstance(attempt.stored, Release):
+                return attempt.stored
+            options["ledger"] = attempt
+        try:
+            with attempt.running() if attempt else nullcontext():
+                answer = statistic(*arguments, **options)
+        except (ReadError, KeyboardInterrupt) as error:
+            raise error.with_traceback(None) from error.__cause__  # what was measured dies with its frames
+        if attempt is not None:
+            answer = attempt.release(answer)
+        return answer
+
+    return ask_again
+
+
+def _attempt(statistic: Callable[..., Release], ledger: Any, bound: inspect.BoundArguments) -> Attempt | None:
+    if not isinstance(ledger, Retrying):
+        return None
+    bound.apply_defaults()
+    asked: dict[str, Any] = {**bound.arguments, **bound.arguments["options"]}
+    del asked["options"]
+    x = asked.pop(next(iter(asked)))
+    rows = as_rows(x if is_rows(x) or is_lazy(x) else as_table(x, False), numeric=False)
+    relation, unit = asked.get("neighbours", "add-remove"), unit_name(asked.get("unit"))
+    return ledger.attempt(statistic, asked, rows, Budget(asked["epsilon"], asked["delta"], relation, unit))
 
 
 def as_table(x: Any, numeric: bool = True) -> Any:

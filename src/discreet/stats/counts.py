@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from discreet.labels import codes_of
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.asking import Options, Question, Range, ask, present
+from discreet.stats.asking import Options, Question, Range, ask, present, retried
 from discreet.stats.intervals import reach
 
 MOST_CELLS = 1 << 24
 
 
+@retried
 def count(x: Any, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
     """How many rows there are (rows with a missing number are not counted).
 
@@ -40,6 +41,7 @@ def count(x: Any, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Op
     return question.answer("count", value, noisy.std, (max(0.0, value - half), max(0.0, value + half)))
 
 
+@retried
 def histogram(
     x: Any,
     bins: Any = 10,

@@ -10,16 +10,18 @@ from numpy.typing import NDArray
 
 from discreet.query import Batch, BoundedSum
 from discreet.release import Release
-from discreet.stats.asking import Options, Question, Range, ask
+from discreet.stats.asking import Options, Question, Range, ask, retried
 from discreet.stats.intervals import reach
 
 Floats = NDArray[np.float64]
 
 
+@retried
 def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
     """The sum of a column, clipped to its bounds; of a table, of each column.
 
-    The interval is for the sum over these data: there is no sampling in it.
+    The interval is for the sum over these data: there is no sampling in it. With a `unit` and no limit on its rows, the
+    sum of each unit's rows is clipped as well, to the largest value that one row may have.
 
     Examples
     --------
@@ -30,7 +32,8 @@ def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, 
     """
     question = ask("sum", x, epsilon, delta, options)
     found, (share,), notes = question.deal(bounds, 1)
-    known = question.n is not None
+    whole = question.curator.sharing
+    known = question.n is not None and not whole
     centre = found.centre if known else np.zeros(len(found.lower))
     largest = found.half if known else np.maximum(np.abs(found.lower), np.abs(found.upper))
 
@@ -40,11 +43,12 @@ def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, 
 
     # SUMMARISE
     width = len(largest)
-    query = BoundedSum(z, norm=width if question.order == 1 else np.sqrt(width), order=question.order, name="sum")
+    norm = width if question.order == 1 else np.sqrt(width)
+    query = BoundedSum(z, norm=norm, order=question.order, whole=whole, name="sum")
     # PRIVATISE
     noisy = question.curator.measure(query, share)
     # SOLVE
-    value, std = noisy.value * largest + (question.n or 0) * centre, noisy.std * largest
+    value, std = noisy.value * largest + (question.n or 0) * centre * known, noisy.std * largest
     half = reach(question.confidence, 0.0, (std,), noisy.event)
     value, std, half = (_single(part) for part in (value, std, half))
     return question.answer("sum", value, std, (value - half, value + half), notes=notes)
@@ -113,6 +117,7 @@ def _powers(question: Question, x: Any, bounds: Range, weights: tuple[float, flo
     return found, _Powers(float(value[0]), value[1:], std, noisy), notes
 
 
+@retried
 def mean(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
     """The mean of a column.
 
@@ -138,6 +143,7 @@ def mean(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0,
     return question.answer("mean", centre + scale * power.mean, std, (float(low), float(high)), notes=notes)
 
 
+@retried
 def variance(
     x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
 ) -> Release:
@@ -170,6 +176,7 @@ def variance(
     return question.answer("variance", power.variance * scale, std, (float(low), float(high)), notes=notes)
 
 
+@retried
 def covariance(
     X: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
 ) -> Release:

@@ -15,7 +15,7 @@ from discreet.events import Choice
 from discreet.lipschitz import Score, rank_score
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.asking import Options, Question, Range, ask, present
+from discreet.stats.asking import Options, Question, Range, ask, present, retried
 from discreet.stats.intervals import reach
 
 CELLS = 1 << 14  # how finely the range is cut
@@ -23,6 +23,7 @@ MOST_CELLS = 1 << 20
 FINEST = 10**6  # ranks are fractions with at most this denominator
 
 
+@retried
 def quantile(
     x: Any,
     q: Any = 0.5,
@@ -96,6 +97,7 @@ def _quantile(
     return question.answer(name, value, None, interval, notes=notes)
 
 
+@retried
 def median(
     x: Any,
     bounds: Range = None,

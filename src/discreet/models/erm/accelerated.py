@@ -1,7 +1,7 @@
 """The minimum of a regularised sum of losses, to a tolerance that holds whatever the rows.
 
-Accelerated projected gradients: their number follows from the number of rows, in three bits of it, and from public
-numbers, and is enough for all data. `mechanisms/proofs/erm.md` has the proof, float error included.
+Accelerated projected gradients: their number follows from public numbers, a limit on the number of rows among them, and
+is enough for all data within that limit. `mechanisms/proofs/erm.md` has the proof, float error included.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from discreet.engines import Rows
 from discreet.models.erm.losses import Loss
-from discreet.models.erm.problem import BITS, GRID, UNIT, Unit, coarse
-from discreet.query import EXACT, Batch, BoundedSum, Ints, OneHot, _product
+from discreet.models.erm.problem import BITS, GRID, UNIT, Unit
+from discreet.query import EXACT, Batch, BoundedSum, Ints
 
 Floats = NDArray[np.float64]
 
-ROWS = 2.0**26  # up to so many rows the tolerance is proved
 ROUND = 2.0**-53
 CHUNK = EXACT // GRID.limit**2  # so many products of whole numbers add up exactly
 
@@ -36,6 +35,7 @@ class Minimiser:
     columns : how many classes have coefficients.
     strength, radius : public.
     finest : the tolerance that is wanted; it is larger where float error asks for that.
+    rows : a public limit on the number of rows. Of more, the coefficients are finite, and no tolerance is promised.
     push : a bound on ‖b_k‖.
     blur : how far b_k may be from the vector that it stands for.
     """
@@ -46,6 +46,7 @@ class Minimiser:
     strength: float
     radius: float
     finest: float
+    rows: float
     push: float = 0.0
     blur: float = 0.0
 
@@ -53,25 +54,24 @@ class Minimiser:
     def tolerance(self) -> float:
         """How far from the exact minimum the coefficients of a class may be: public, and true of all data."""
         d, beta, R = self.image.width, self.loss.curvature, self.radius
-        steps = ROUND * R * (100 + 5 * d) * self._smoothness(ROWS)
-        sums = ROWS * (2.0**-41 + ROUND * (20 + 2 * beta * (1 + R)))
+        steps = ROUND * R * (100 + 5 * d) * self._smoothness
+        sums = self.rows * (2.0**-41 + ROUND * (20 + 2 * beta * (1 + R)))
         error = steps + sums + 8 * ROUND * (self.strength * R + self.push) + self.blur
         return self.finest + 8 * error / self.strength
 
-    def passes(self, n: int) -> int:
-        """How many gradients bring the coefficients within the tolerance, for so many rows."""
-        rate = -math.log1p(-self._momentum(n)) / 2
-        height = coarse(n) * self.loss.start + self.push * self.radius + self.strength * self.radius**2
+    @property
+    def passes(self) -> int:
+        """How many gradients bring the coefficients within the tolerance, whatever the rows: public."""
+        rate = -math.log1p(-self._momentum) / 2
+        height = self.rows * self.loss.start + self.push * self.radius + self.strength * self.radius**2
         start = math.sqrt(2 / self.strength * height)
         return math.ceil(math.log(max(2 * start / self.tolerance, 2.0)) / rate * (1 + 1e-9)) + 1
 
     def __call__(self, rows: Rows, b: Floats) -> Floats:
         """The coefficients, one line per class."""
-        mapped = _held(rows.map(self.image))
-        n = int(mapped.sum(BoundedSum(OneHot(_there, 1), name="count"))[0])
-        a = self._momentum(n)
+        mapped, a = _held(rows.map(self.image)), self._momentum
         x = low = v = np.zeros((self.columns, self.image.width))  # `low` is what rounding left out of x
-        for _ in range(self.passes(n)):
+        for _ in range(self.passes):
             y = x + (a / (1 + a) * (v - x) + low)
             slope = self._gradient(mapped, y) + (self.strength * y + b)
             v = self._within(v + a * (y - v) - a / self.strength * slope)
@@ -79,12 +79,14 @@ class Minimiser:
             low, x = step - ((x + step) - x), x + step
         return self._within(x)
 
-    def _smoothness(self, n: float) -> float:
-        return self.loss.curvature * n + self.strength
+    @property
+    def _smoothness(self) -> float:
+        return self.loss.curvature * self.rows + self.strength
 
-    def _momentum(self, n: int) -> float:
+    @property
+    def _momentum(self) -> float:
         # rounded down: a smoothness that is too large does no harm
-        return math.sqrt(self.strength / self._smoothness(coarse(n))) * (1 - 2.0**-40)
+        return math.sqrt(self.strength / self._smoothness) * (1 - 2.0**-40)
 
     def _within(self, theta: Floats) -> Floats:
         """Projected onto the ball."""
@@ -104,9 +106,13 @@ class Gradient(BoundedSum):
 
     def __call__(self, batch: Batch) -> Ints:
         """The total of a batch, exact."""
-        z = whole(batch)
         assert isinstance(self.right, Slopes)
-        return np.concatenate([_product(z, line[None], CHUNK) for line in self.right.whole(batch)], axis=1)
+        z, lines = whole(batch), self.right.whole(batch)
+        total = np.zeros((len(z), len(lines)), dtype=np.int64)
+        for start in range(0, len(batch), CHUNK):
+            some = slice(start, start + CHUNK)
+            total += _products(z[:, some], lines[:, some]).astype(np.int64)
+        return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,17 +133,42 @@ class Slopes:
 
     def whole(self, batch: Batch) -> Floats:
         """The same in whole numbers, one line each."""
-        z, sign = whole(batch), self._signs(batch)
-        score = (self.words[0] @ z) * self.units[0] + (self.words[1] @ z) * self.units[1]
-        slope = sign * self.loss.slope(sign * score) * GRID.limit
-        high = np.rint(slope)
-        return np.concatenate([high, np.rint((slope - high) * GRID.limit)])
+        score, sign = self._scores(whole(batch)), self._signs(batch)
+        score *= sign
+        slope = self.loss.slope(score)
+        slope *= sign
+        slope *= GRID.limit
+        made = np.empty((2 * self.columns, len(batch)))
+        high, low = made[: self.columns], made[self.columns :]
+        np.rint(slope, out=high)
+        slope -= high
+        slope *= GRID.limit
+        np.rint(slope, out=low)
+        return made
+
+    def _scores(self, z: Floats) -> Floats:
+        if self.columns > 1:  # all products in one reading of the rows
+            both = np.concatenate(self.words) @ z
+            high, low = both[: self.columns], both[self.columns :]
+        else:
+            high, low = (word @ z for word in self.words)
+        high *= self.units[0]
+        low *= self.units[1]
+        high += low
+        return np.asarray(high)
 
     def _signs(self, batch: Batch) -> Floats:
         assert batch.y is not None
         wanted = np.arange(float(self.columns)) if self.columns > 1 else np.ones(1)
         made: Floats = batch.once(("signs", self.columns), lambda: _signs(batch.y, wanted))
         return made
+
+
+def _products(z: Floats, lines: Floats) -> Floats:
+    """Of every coordinate with every line; for two lines a vector at a time is quicker."""
+    if len(lines) > 2:
+        return np.asarray((lines @ z.T).T)
+    return np.stack([z @ line for line in lines], axis=1)
 
 
 def words_of(theta: Floats) -> tuple[tuple[Floats, ...], tuple[float, ...]]:
@@ -164,11 +195,6 @@ def _coordinates(batch: Batch) -> Floats:
 
 def _signs(y: NDArray[Any] | None, wanted: Floats) -> Floats:
     return np.where(y == wanted[:, None], 1.0, -1.0)
-
-
-def _there(batch: Batch) -> NDArray[np.int64]:
-    """Rows whose u is not zero: those that count."""
-    return np.where((batch.X != 0).any(axis=1), 0, -1)
 
 
 def _held(rows: Any) -> Rows:

@@ -21,6 +21,7 @@ from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
 from discreet.models.erm.accelerated import Minimiser
+from discreet.models.erm.limit import FOR_COUNT_APART, counting, limit
 from discreet.models.erm.output import noised
 from discreet.models.erm.problem import WEAKEST, Problem, Unit, columns_of, moved
 
@@ -41,13 +42,14 @@ def objective(problem: Problem) -> Floats:
     The objective of a class is Σ loss(±u·θ) + Λ/2·‖θ‖² + b·θ over a ball, rows u in the unit ball, slopes of the loss
     within -1 and 0, b drawn afresh for each class. With σ the deviation of b and β the curvature of the loss, its exact
     minimum has the privacy of `events.Minimum(σ, log(1 + β/Λ))`. What numbers cannot be exact about is bounded by a
-    public tolerance and covered by a little noise on the result, with 1% of μ². For replace-one neighbours, and where
-    the number of classes has to be found, an (ε, δ) share is split again inside.
+    public tolerance and covered by a little noise on the result, with 1% of μ². For replace-one neighbours, units of
+    several rows, and where the number of classes has to be found, an (ε, δ) share is split again inside.
 
     Guarantee
     ---------
-    That of the budget, which needs δ > 0, whatever the rows (up to 2^26 of them), float error charged:
-    `mechanisms/proofs/objective.md`.
+    That of the budget, which needs δ > 0, whatever the rows, float error charged: `mechanisms/proofs/objective.md`. The
+    number of passes over the rows follows from a public limit on their number: n where that is public (then for data
+    of at most n rows), else a noisy count with 1% of the budget.
 
     Returns
     -------
@@ -72,7 +74,9 @@ def objective(problem: Problem) -> Floats:
     # BOUND: rows in the unit ball
     image, columns = Unit.by(bounds), len(events) - 1
 
-    # SUMMARISE and PRIVATISE: the minimum of the noised objective, inside the curator; then noise for its error
+    # SUMMARISE and PRIVATISE: how many rows there may be; the minimum of the noised objective, inside the curator; then
+    # noise for its error
+    rows, shares = limit(problem, shares)
     scale = _multiplier(events[0])
     minimiser = Minimiser(
         image,
@@ -81,23 +85,20 @@ def objective(problem: Problem) -> Floats:
         strength,
         float(problem.radius),
         finest(scale, strength, _noise(events[-1])),
+        rows,
         push=scale * (math.sqrt(image.width) + TAIL),
         blur=math.sqrt(image.width) * _unit(scale),
     )
-    inside = PerturbedMinimum("coefficients", minimiser, events)
-    inside.check(problem.curator.buys(shares[0]))
-    for share in shares[1:]:  # of the same plan, and spent by the same run
-        problem.curator._pay(share)
-    return np.asarray(problem.curator.run(inside, shares[0]).value)
+    return np.asarray(problem.curator.run(PerturbedMinimum("coefficients", minimiser, events), *shares).value)
 
 
 def _shares(problem: Problem) -> tuple[Bounds, tuple[Share, ...], tuple[Event, ...], float]:
-    """Bounds, shares, the events they pay for (a minimum for each class, noise), and Λ."""
-    if problem.known is not None and problem.budget.neighbours == "add-remove":
+    """Bounds, shares, what the first of them pay for (a minimum for each class, noise), and Λ."""
+    if problem.known is not None and problem.budget.neighbours == "add-remove" and problem.curator.group == 1:
         strength, parts = _parts(problem, problem.budget, columns_of(problem.known))
-        bounds, shares = problem.deal(*parts)
-        return bounds, shares, tuple(problem.curator.buys(share) for share in shares), strength
-    bounds, shares = problem.deal(approximate(1.0))
+        bounds, shares = problem.deal(*parts, *counting(problem))
+        return bounds, shares, tuple(problem.curator.buys(share) for share in shares[: len(parts)]), strength
+    bounds, shares = problem.deal(approximate(1 - FOR_COUNT_APART), *counting(problem, FOR_COUNT_APART))
     paid = problem.curator.buys(shares[0])
     assert isinstance(paid, Approximate)
     budget = inner(paid, problem.budget)
@@ -156,9 +157,9 @@ def objective_pure(problem: Problem) -> Floats:
 
     Guarantee
     ---------
-    Pure ε-differential privacy, add-remove or replace-one, whatever the rows (up to 2^26 of them), float error charged:
-    `mechanisms/proofs/objective.md`. The bound is that of a sum of losses, added to or removed from: half the noise of
-    algorithm 2 of the paper, whose rows are exchanged.
+    Pure ε-differential privacy, add-remove or replace-one, whatever the rows, at most n of them, where n has to be
+    public; float error charged: `mechanisms/proofs/objective.md`. The bound is that of a sum of losses, added to or
+    removed from: half the noise of algorithm 2 of the paper, whose rows are exchanged.
 
     References
     ----------
@@ -166,6 +167,7 @@ def objective_pure(problem: Problem) -> Floats:
     """
     if not problem.budget.pure:
         raise ValueError("Pure objective perturbation is for delta = 0. Hint: method='objective'.")
+    counting(problem)  # raises where no limit is public
     bounds, (first, second) = problem.deal(radial(1 - FOR_ERROR_PURE), radial(FOR_ERROR_PURE))
     events = problem.curator.buys(first), problem.curator.buys(second)
     columns, epsilons = columns_of(problem.classes()), [_epsilon(event) for event in events]
@@ -192,13 +194,11 @@ def objective_pure(problem: Problem) -> Floats:
         strength,
         float(problem.radius),
         fine,
+        limit(problem, ())[0],
         push=2 * (image.width + exponent) / rate,
         blur=math.sqrt(image.width) * _unit(1 / rate),
     )
-    inside = PerturbedMinimum("coefficients", minimiser, events)
-    inside.check(events[0])
-    problem.curator._pay(second)
-    return np.asarray(problem.curator.run(inside, first).value)
+    return np.asarray(problem.curator.run(PerturbedMinimum("coefficients", minimiser, events), first, second).value)
 
 
 def rate_of(each: float, excess: float, budget: Budget) -> float:
@@ -220,7 +220,7 @@ class PerturbedMinimum(Inside):
     minimiser: Minimiser
     events: tuple[Event, ...]
     proof = "objective"
-    pays = (Minimum, Pure, Approximate)
+    pays = (Composed, Approximate)
 
     def check(self, event: Event) -> None:
         """Raise, before anything is charged, if what runs is not what was paid for."""
@@ -231,7 +231,7 @@ class PerturbedMinimum(Inside):
         if not wanted or any(one.excess < excess for one in minima):
             raise ValueError("The minima that run are not those of this objective.")
         if not isinstance(event, Approximate):
-            if event != self.events[0]:
+            if event != Composed(self.events):
                 raise ValueError("What runs is not what was paid for.")
         elif not minima or epsilon(Composed(self.events), event.delta) > event.epsilon:
             raise ValueError("What runs costs more than was paid for.")

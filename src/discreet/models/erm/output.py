@@ -18,6 +18,7 @@ from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
 from discreet.models.erm.accelerated import Minimiser
+from discreet.models.erm.limit import FOR_COUNT, counting, limit
 from discreet.models.erm.problem import WEAKEST, Problem, Unit, columns_of, moved
 
 Floats = NDArray[np.float64]
@@ -37,8 +38,9 @@ def output(problem: Problem) -> Floats:
 
     Guarantee
     ---------
-    That of the budget, add-remove or replace-one, whatever the rows (up to 2^26 of them), float error charged:
-    `mechanisms/proofs/erm.md`.
+    That of the budget, add-remove or replace-one, whatever the rows, float error charged: `mechanisms/proofs/erm.md`.
+    The number of passes over the rows follows from a public limit on their number: n where that is public (then for
+    data of at most n rows), else a noisy count with 1% of the budget, which needs δ > 0.
 
     Returns
     -------
@@ -53,17 +55,18 @@ def output(problem: Problem) -> Floats:
     ----------
     Chaudhuri, Monteleoni & Sarwate, "Differentially private empirical risk minimization", JMLR 2011, algorithm 1.
     """
-    bounds, (share,) = problem.deal(radial(1.0))
-    columns, event = columns_of(problem.classes()), problem.curator.buys(share)
+    bounds, shares = problem.deal(radial(1 - FOR_COUNT), *counting(problem))
+    columns, event = columns_of(problem.classes()), problem.curator.buys(shares[0])
 
     # BOUND: rows in the unit ball
     image = Unit.by(bounds)
 
-    # SUMMARISE and PRIVATISE: the minimum, inside the curator; then noise
+    # SUMMARISE and PRIVATISE: how many rows there may be; the minimum, inside the curator; then noise
+    rows, (share,) = limit(problem, shares)
     noise = moved(problem.budget) * length(event, columns, image.width)
     strength = float(problem.strength or max(noise / LENGTH, WEAKEST))
     finest = min(max(SLIGHT / strength, 2.0**-16), 2.0**-8)
-    minimiser = Minimiser(image, problem.loss, columns, strength, float(problem.radius), finest)
+    minimiser = Minimiser(image, problem.loss, columns, strength, float(problem.radius), finest, rows)
     return np.asarray(problem.curator.run(NoisyMinimum("coefficients", minimiser), share).value)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +22,7 @@ BITS = 20  # of a coordinate
 UNIT = 2.0**-BITS
 GRID = Lattice(0, 1 << BITS)
 RADIUS = 32.0  # of the ball of coefficients, unless given
+MOST = 1 << 50  # rows
 WEAKEST = 0.1  # the smallest Λ that a rule gives: a weaker penalty asks for many passes, and more tolerance
 
 
@@ -41,6 +41,7 @@ class Problem:
     known : how many, where that is public before; None where `deal` has to find them.
     strength : Λ of the penalty Λ/2·‖θ‖², or None for the method's own public rule.
     radius : of the ball that holds the coefficients.
+    n : the number of rows, or an upper limit of it, where that is public; None where it has to be paid for.
     """
 
     curator: Curator
@@ -51,8 +52,11 @@ class Problem:
     known: int | None = None
     strength: float | None = None
     radius: float = RADIUS
+    n: int | None = None
 
     def __post_init__(self) -> None:
+        if self.n is not None and not 0 <= self.n <= MOST:
+            raise ValueError(f"The `n` of a minimum must be within 0 and 2^50. Got {self.n!r}.")
         for name in ("strength", "radius"):
             value = getattr(self, name)
             number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
@@ -124,13 +128,3 @@ class Unit:
     @staticmethod
     def _lengths(z: Floats) -> Floats:
         return np.sqrt(halved(z * z))  # in a fixed order: a row's image is its own, bit for bit
-
-
-def coarse(n: int) -> int:
-    """A number of rows, rounded up to three leading bits: passes over rows are as many for all it stands for.
-
-    >>> [coarse(n) for n in (0, 1, 7, 9, 1000, 1025)]
-    [1, 1, 7, 10, 1024, 1280]
-    """
-    step = 1 << max(0, math.ceil(math.log2(max(n, 1))) - 3)
-    return max(1, -(-n // step) * step)

@@ -50,6 +50,9 @@ class KernelMachine(PrivateEstimator):
     def _linear(self) -> Any:
         """The linear model, with the budget and public facts of this one."""
 
+    def _widest(self) -> int | None:
+        return None  # rows are mapped to features first
+
     def _budget(self) -> Budget:
         super()._budget()
         budget: Budget = self._linear()._budget()
@@ -94,5 +97,5 @@ class KernelMachine(PrivateEstimator):
 
 def options_of(estimator: PrivateEstimator, *more: str) -> dict[str, Any]:
     """The parameters that a linear model takes over."""
-    names = ("epsilon", "delta", "neighbours", "unit", "n", "bounds", *more)
+    names = ("epsilon", "delta", "neighbours", "unit", "max_rows_per_unit", "n", "bounds", *more)
     return {name: getattr(estimator, name) for name in names}

@@ -69,7 +69,8 @@ class PointwiseRegression(LinearModel):
         rounds: int = ROUNDS,
         candidates: Any = None,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         ledger: Ledger | None = None,
@@ -81,6 +82,7 @@ class PointwiseRegression(LinearModel):
         self.candidates = candidates
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.ledger = ledger

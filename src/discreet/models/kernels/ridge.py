@@ -42,7 +42,7 @@ class KernelRidge(KernelMachine, PrivateRegressor):
         "pointwise", the test-data-independent learner of Jain & Thakurta: the exact model's values, with noise, at
         public points where it is least known; to compare with, "auto" is far more accurate.
     seed : of the features; public.
-    neighbours, unit, n, bounds, ledger, random_state : as in every private estimator.
+    neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state : as in every private estimator.
 
     Attributes
     ----------
@@ -91,7 +91,8 @@ class KernelRidge(KernelMachine, PrivateRegressor):
         landmarks: Any = None,
         method: Method | Literal["pointwise"] = "auto",
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         seed: int = 0,
@@ -108,6 +109,7 @@ class KernelRidge(KernelMachine, PrivateRegressor):
         self.method = method
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.seed = seed

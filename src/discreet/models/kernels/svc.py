@@ -25,7 +25,7 @@ class KernelSVC(KernelMachine, PrivateClassifier):
     kernel, gamma, degree, n_components, landmarks, seed : of the features, as in `KernelRidge`.
     linear : the private classifier that learns from the features: `LinearSVC()` if None. Its budget, neighbours, n,
         bounds, classes, ledger and random_state are those given here.
-    neighbours, unit, n, bounds, classes, ledger, random_state : as in every private classifier.
+    neighbours, unit, max_rows_per_unit, n, bounds, classes, ledger, random_state : as in every private classifier.
 
     Attributes
     ----------
@@ -60,7 +60,8 @@ class KernelSVC(KernelMachine, PrivateClassifier):
         landmarks: Any = None,
         linear: PrivateClassifier | None = None,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         classes: Sequence[Any] | None = None,
@@ -78,6 +79,7 @@ class KernelSVC(KernelMachine, PrivateClassifier):
         self.linear = linear
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.classes = classes

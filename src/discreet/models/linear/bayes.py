@@ -17,7 +17,7 @@ from discreet.ledger import Ledger
 from discreet.models.base import PrivateRegressor
 from discreet.models.linear.model import through_origin
 from discreet.models.linear.sampler import Deferred, Noisy, Prior
-from discreet.query import Batch, BoundedSum, OneHot
+from discreet.query import WIDEST, Batch, BoundedSum, OneHot
 
 Floats = NDArray[np.float64]
 Kind = Literal["noise-aware", "naive-overconfident"]
@@ -91,7 +91,8 @@ class BayesianLinearRegression(PrivateRegressor):
         delta: float = 1e-6,
         *,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         fit_intercept: bool = True,
@@ -109,6 +110,7 @@ class BayesianLinearRegression(PrivateRegressor):
         self.delta = delta
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.fit_intercept = fit_intercept
@@ -121,6 +123,9 @@ class BayesianLinearRegression(PrivateRegressor):
         self.posterior = posterior
         self.ledger = ledger
         self.random_state = random_state
+
+    def _widest(self) -> int | None:
+        return WIDEST - 2  # (1, x, y)
 
     def _budget(self) -> Budget:
         Prior(self.a0, self.b0, self.a, self.b)  # raises, before anything is charged

@@ -103,7 +103,7 @@ class Ridge(Penalised):
     epsilon, delta : the promise; delta = 0 for the pure one.
     alpha : the weight of the penalty, as in scikit-learn: it is on the coefficients in the units of the data, and the
         intercept is free. `repenalised` tries others at no cost.
-    fit_intercept, clip, neighbours, unit, n, bounds, ledger, random_state : as in `LinearRegression`.
+    fit_intercept, clip, neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state : as in `LinearRegression`.
 
     Attributes and guarantee are those of `LinearRegression(method="auto")`, whose moments are solved.
 
@@ -125,7 +125,8 @@ class Ridge(Penalised):
         *,
         alpha: float = 1.0,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         fit_intercept: bool = True,
@@ -138,6 +139,7 @@ class Ridge(Penalised):
         self.alpha = alpha
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.fit_intercept = fit_intercept
@@ -162,7 +164,7 @@ class ElasticNet(Penalised):
     ----------
     epsilon, delta : the promise; delta = 0 for the pure one.
     alpha, l1_ratio : the penalty. `repenalised` tries others at no cost.
-    fit_intercept, clip, neighbours, unit, n, bounds, ledger, random_state : as in `LinearRegression`.
+    fit_intercept, clip, neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state : as in `LinearRegression`.
 
     Standard errors and intervals are those of the solution without a penalty, from the same moments.
 
@@ -187,7 +189,8 @@ class ElasticNet(Penalised):
         alpha: float = 1.0,
         l1_ratio: float = 0.5,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         fit_intercept: bool = True,
@@ -201,6 +204,7 @@ class ElasticNet(Penalised):
         self.l1_ratio = l1_ratio
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.fit_intercept = fit_intercept
@@ -235,7 +239,7 @@ class Lasso(ElasticNet):
     ----------
     epsilon, delta : the promise; delta = 0 for the pure one.
     alpha : the weight of the penalty. `repenalised` tries others at no cost.
-    fit_intercept, clip, neighbours, unit, n, bounds, ledger, random_state : as in `LinearRegression`.
+    fit_intercept, clip, neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state : as in `LinearRegression`.
     """
 
     def __init__(
@@ -245,7 +249,8 @@ class Lasso(ElasticNet):
         *,
         alpha: float = 1.0,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         fit_intercept: bool = True,

@@ -16,6 +16,7 @@ from discreet.engines import Rows
 from discreet.events import Approximate, Event, Gaussian
 from discreet.inside import Inside
 from discreet.mechanisms.gaussian import add_gaussian
+from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.threshold import AboveThreshold
 from discreet.models.linear.problem import Fit, Problem, features, target
@@ -133,7 +134,7 @@ class StableMedian(Inside):
         exponent = self.vv.exponent(self.vv.fixed)
         fits = [
             regression(np.ldexp(block.sum(self.vv).astype(np.float64), exponent), self.mean)
-            for block in rows.blocks(self.blocks, rng)
+            for block in rows.blocks(self.blocks, Coins.fresh(rng))
         ]
         chosen, median = propose(np.array(fits), math.floor(math.ldexp(self.largest, GRID)), event, rng)
         return np.concatenate([[float(chosen)], np.ldexp(median.astype(np.float64), -GRID)]), None

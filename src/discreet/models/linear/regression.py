@@ -59,7 +59,7 @@ class LinearRegression(LinearModel):
         "auto" is 3 for method "auto", where it costs nothing more, and none for "ssp" and "adassp", where a number
         clips the target too and takes 15% of the budget. Features within the public bounds 0 and 1 are taken for
         indicators and not clipped. Coefficients are those of the clipped values, and predictions clip alike.
-    neighbours, unit, n, bounds, ledger, random_state : as in every private estimator.
+    neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state : as in every private estimator.
 
     Attributes
     ----------
@@ -104,7 +104,8 @@ class LinearRegression(LinearModel):
         delta: float = 1e-6,
         *,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         method: Method = "auto",
@@ -119,6 +120,7 @@ class LinearRegression(LinearModel):
         self.delta = delta
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.method = method

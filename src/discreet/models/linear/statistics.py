@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.budget import Budget
-from discreet.engines.memory import as_rows
+from discreet.engines.opening import as_rows
 from discreet.errors import VersionError
 from discreet.events import Composed
 from discreet.models.linear.part import Part

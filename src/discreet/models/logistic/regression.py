@@ -56,7 +56,9 @@ class LogisticRegression(LinearClassifier):
         costs nothing more; None for as far as the bounds. Features within the public bounds 0 and 1 are taken for
         indicators, and left whole.
     rounds : of "auto" and "gradient"; 20 and 30 unless given, fewer for delta = 0.
-    neighbours, unit, n, bounds, classes, ledger, random_state : as in every private classifier.
+    n : the number of rows, if it is public. The three minima take it for an upper limit, from which the number of their
+        passes follows; with delta = 0 they need it (or replace-one neighbours), else it is paid for if None.
+    neighbours, unit, bounds, classes, ledger, random_state : as in every private classifier.
 
     Attributes
     ----------
@@ -94,6 +96,7 @@ class LogisticRegression(LinearClassifier):
     """
 
     sharpest: ClassVar[dict[str, Any]] = {"rounds": 1}
+    wider = '; or method="objective" (delta > 0) or "objective-pure", which take any number'
     narrow_: Bounds | None
     _unit: Unit | None
 
@@ -107,7 +110,8 @@ class LogisticRegression(LinearClassifier):
         clip: float | None = 4.0,
         rounds: int | None = None,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         classes: Sequence[Any] | None = None,
@@ -122,11 +126,15 @@ class LogisticRegression(LinearClassifier):
         self.rounds = rounds
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.classes = classes
         self.ledger = ledger
         self.random_state = random_state
+
+    def _widest(self) -> int | None:
+        return None if self.method in MINIMUM else super()._widest()
 
     def _budget(self) -> Budget:
         if self.method not in get_args(Method):
@@ -182,13 +190,24 @@ class LogisticRegression(LinearClassifier):
                 loss=erm.Logistic(),
                 classes=lambda: len(self.classes_),
                 known=None if known is None else len(known),
+                n=self._public_count,
             )
         )
         self._unit = unit = Unit.by(self.bounds_)
         self.coef_, self.intercept_ = unit.units(theta)
 
     def _by_lots(self, curator: Curator) -> None:
-        names = ("epsilon", "delta", "fit_intercept", "neighbours", "unit", "n", "bounds", "classes")
+        names = (
+            "epsilon",
+            "delta",
+            "fit_intercept",
+            "neighbours",
+            "unit",
+            "max_rows_per_unit",
+            "n",
+            "bounds",
+            "classes",
+        )
         noise: Any = "pure" if self._asked.pure else "gaussian"
         inner = SGDClassifier(noise=noise, **{name: getattr(self, name) for name in names})
         self._lend(inner, curator, self._given)

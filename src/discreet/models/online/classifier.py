@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours, Share, radial
 from discreet.curator import Curator
-from discreet.engines.memory import is_rows
-from discreet.errors import LedgerError
+from discreet.engines.opening import is_rows
+from discreet.errors import LedgerError, NotSupported
 from discreet.events import Event, Gaussian, Pure
 from discreet.images import Scaled, missing
 from discreet.labels import ordered
@@ -62,7 +62,7 @@ class OnlineClassifier(LinearClassifier):
     clip : rows (1, scaled features) longer than this are shrunk onto it; √(1 + d/2) if None.
     watch : share of the budget for counting, in every round, the rows and the mistakes made on them before learning
         from them: an honest estimate of how good the learner has been.
-    neighbours, unit, n, bounds, classes, ledger, random_state : as in every private classifier. Where bounds or classes
+    neighbours, unit, max_rows_per_unit, n, bounds, classes, ledger, random_state : as in every private classifier. Where bounds or classes
         are not given they are estimated from the rows of the first call.
 
     Attributes
@@ -128,7 +128,8 @@ class OnlineClassifier(LinearClassifier):
         delta: float = 1e-6,
         *,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         classes: Sequence[Any] | None = None,
@@ -148,6 +149,7 @@ class OnlineClassifier(LinearClassifier):
         self.delta = delta
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.classes = classes
@@ -175,6 +177,11 @@ class OnlineClassifier(LinearClassifier):
         The first call charges the whole stream. `classes` says the labels there may be, public, if the estimator does
         not. A round that is interrupted counts; do not give its rows again.
         """
+        if self.unit is not None:
+            raise NotSupported(
+                "Rounds of a stream are of different units, which cannot be seen from one round: `partial_fit` takes no "
+                "`unit`. Hint: `fit` on all rows, or one row per unit in the whole stream."
+            )
         stream = getattr(self, "_stream", None)
         if stream is None:
             if getattr(self, "rounds_", 0):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.budget import Share
 from discreet.curator import Curator
 from discreet.engines import Rows
-from discreet.engines.memory import as_rows
+from discreet.engines.opening import as_rows
 from discreet.errors import BudgetExceeded
 from discreet.models.online.learners import Learner
 from discreet.models.online.losses import Loss, Mistakes, Shrunk, Slopes

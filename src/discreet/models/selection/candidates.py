@@ -16,7 +16,7 @@ from discreet.errors import DiscreetWarning
 from discreet.mechanisms.keystream import Keystream, default
 
 # the search sets these itself
-KEPT = {"epsilon", "delta", "neighbours", "unit", "n", "classes", "ledger", "random_state"}
+KEPT = {"epsilon", "delta", "neighbours", "unit", "max_rows_per_unit", "n", "classes", "ledger", "random_state"}
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,15 @@ def listed(grid: Any, distributions: Any, draws: int) -> list[dict[str, Any]]:
 
 def candidate(estimator: Any, setting: dict[str, Any], epsilon: float, delta: float, n: int | None) -> Any:
     """The estimator with a setting and a budget, and an account of its own, which dies with it."""
-    budget = {"epsilon": epsilon, "delta": delta, "n": n, "ledger": None, "random_state": None}
-    return clone(estimator).set_params(**setting, **budget)
+    # rows come to it as they are: what is a unit's in them is bounded by the search
+    ours = {"n": n, "ledger": None, "random_state": None, **bounding(estimator, None, None)}
+    return clone(estimator).set_params(**setting, epsilon=epsilon, delta=delta, **ours)
+
+
+def bounding(estimator: Any, unit: Any, limit: int | None) -> dict[str, Any]:
+    """Parameters of an estimator about units, as far as it has them."""
+    wanted = {"unit": unit, "max_rows_per_unit": limit}
+    return {name: value for name, value in wanted.items() if name in estimator.get_params(deep=False)}
 
 
 def fitted(model: Any, rows: Any, rng: Keystream) -> Any:

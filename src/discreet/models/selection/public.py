@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.engines.memory import as_rows
+from discreet.engines.opening import as_rows
+from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.selection.candidates import candidate, fitted
 from discreet.models.selection.losses import Losses
@@ -22,7 +23,7 @@ def best_on_public(
     """
     X, y = data
     rows = as_rows(X, y, labels=estimator.labelled)
-    dealt = list(rows.blocks(folds, rng))
+    dealt = list(rows.blocks(folds, Coins.fresh(rng)))
     total = np.zeros(len(settings))
     for held in range(folds):
         rest = _joined([block for i, block in enumerate(dealt) if i != held], estimator.labelled)

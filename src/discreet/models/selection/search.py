@@ -13,11 +13,12 @@ from discreet.bounds import Bounds
 from discreet.budget import Budget, approximate, radial
 from discreet.curator import Curator, noise_source
 from discreet.engines import Rows
-from discreet.engines.memory import as_rows, is_rows
+from discreet.engines.opening import as_rows, is_rows
+from discreet.labels import refuse_kind
 from discreet.ledger import Ledger
 from discreet.mechanisms.keystream import default
 from discreet.models.base import PrivateEstimator
-from discreet.models.selection.candidates import Found, candidate, fitted, listed, quiet
+from discreet.models.selection.candidates import Found, bounding, candidate, fitted, listed, quiet
 from discreet.models.selection.losses import scored
 from discreet.models.selection.plan import Planner
 from discreet.models.selection.public import best_on_public
@@ -159,13 +160,15 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
             return super().fit(X, y, **options)
         self._refuse(options, y, is_rows(X))
         budget = self._budget()
-        rows = as_rows(X, y, labels=self.labelled)
+        rows = as_rows(X, y, labels=self.labelled, unit=self.unit)
         estimator = candidate(self.estimator, {}, budget.epsilon, budget.delta, self.n)
         with quiet():
             rng = noise_source(self.random_state) or default()
         place = best_on_public(estimator, tuple(self.candidates_), scored(self.estimator), self.public, self.folds, rng)
         model = candidate(self.estimator, self.candidates_[place], budget.epsilon, budget.delta, self.n)
-        model.set_params(ledger=self.ledger, random_state=None if rng.secure else rng.bits(62)).fit(rows)
+        seed = None if rng.secure else rng.bits(62)
+        ours = bounding(model, self.unit, self.max_rows_per_unit)
+        model.set_params(random_state=seed, ledger=self.ledger, **ours).fit(rows)
         self._keep(Found(place, model))
         self._remember_columns(X, rows)
         note = "chosen on public rows"
@@ -226,6 +229,14 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         law_of(self.trials, self.eta)
         scored(estimator)
 
+    def _widest(self) -> int | None:
+        return None  # each candidate sees to it
+
+    def _refuse_schema(self, rows: Rows, y: Any) -> None:
+        super()._refuse_schema(rows, y)
+        if self.labelled:
+            refuse_kind(type(self).__name__, rows.empty().y if y is None else y, scored(self.estimator)["classes"])
+
     def _budget(self) -> Budget:
         estimator = self.estimator
         epsilon = estimator.epsilon if self.epsilon is None else self.epsilon
@@ -244,9 +255,14 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         return self.estimator.neighbours
 
     @property
-    def unit(self) -> str | None:  # type: ignore[override]
+    def unit(self) -> Any:
         """The unit of the estimator."""
-        return self.estimator.unit  # type: ignore[no-any-return]
+        return self.estimator.unit
+
+    @property
+    def max_rows_per_unit(self) -> int | None:  # type: ignore[override]
+        """How many rows of a unit are read."""
+        return self.estimator.max_rows_per_unit  # type: ignore[no-any-return]
 
     @property
     def n(self) -> int | None:  # type: ignore[override]

@@ -10,6 +10,7 @@ from discreet.engines import Rows
 from discreet.events import Approximate, Event, Pure
 from discreet.inside import Inside
 from discreet.mechanisms.choose import exponential
+from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.selection.candidates import Found, candidate, fitted
 from discreet.models.selection.losses import Losses
@@ -53,7 +54,7 @@ class Subsets(Inside):
         count = len(self.settings) + 1
         n = None if self.n is None else self.n // count
         models: list[Any] = []
-        for block in rows.blocks(count, rng):
+        for block in rows.blocks(count, Coins.fresh(rng)):
             if len(models) < len(self.settings):
                 made = candidate(self.estimator, self.settings[len(models)], epsilon, delta, n)
                 models.append(fitted(made, block, rng))

@@ -106,11 +106,23 @@ class Design:
     def gradient(self, theta: Floats, clip: float) -> BoundedSum:
         """The sum of the rows' gradients at these coefficients, each clipped to norm `clip`; in units of `UNIT`."""
         limit = float(GRID.limit)
-        return BoundedSum(self.direction, Slope(self, theta), clip * limit, left_norm=limit, bits=BITS, name="gradient")
+        return BoundedSum(
+            self.direction,
+            Slope(self, theta),
+            clip * limit,
+            left_norm=limit,
+            bits=BITS,
+            name="gradient",
+            fixed=self.shape,
+        )
 
     def count(self) -> BoundedSum:
-        """How many rows there are with nothing missing."""
+        """How many rows there are with nothing missing, of rows that are not mapped yet."""
         return BoundedSum(OneHot(_there, 1), name="rows")
+
+    def lengths(self) -> BoundedSum:
+        """The same of mapped rows: those that have a length."""
+        return BoundedSum(OneHot(_long, 1), name="rows", fixed=(1, 1))
 
     def tally(self, theta: Floats, clip: float, size: int) -> BoundedSum:
         """How many rows have a gradient of norm at most `clip`; and, if `size` is 2, how many a larger one."""
@@ -120,7 +132,7 @@ class Design:
             z = slope(batch).T
             return np.where(np.isnan(z[0]), -1.0, halved(z * z) > clip * clip)
 
-        return BoundedSum(OneHot(cell, size), name="norms")
+        return BoundedSum(OneHot(cell, size), name="norms", fixed=(size, 1))
 
     def direction(self, batch: Batch) -> Floats:
         """The direction of each row."""
@@ -162,6 +174,10 @@ class Slope:
         design, radius, (h, unit) = self.design, batch.X[:, -1] * UNIT, self._whole
         score = (h @ design.quantised(batch)) * unit[:, None] * (radius * UNIT)
         return np.asarray((design.loss.slope(score, design.target(batch)) * radius).T)
+
+
+def _long(batch: Batch) -> Floats:
+    return np.where(np.isnan(batch.X[:, -1]), -1.0, 0.0)
 
 
 def _there(batch: Batch) -> Floats:

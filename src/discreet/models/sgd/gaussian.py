@@ -145,7 +145,7 @@ class Lots:
     def _rows(self, theta: Floats, clip: Clip) -> BoundedSum:
         """What to count: rows; if the clip is to move, those within it, and apart from them the others."""
         if not clip.adaptive:
-            return self.design.count()
+            return self.design.lengths()
         return self.design.tally(theta, clip.norm, 2 if self.counted else 1)
 
 

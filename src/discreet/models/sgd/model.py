@@ -59,7 +59,7 @@ class SGDClassifier(LinearClassifier):
     average : False for the last iterate.
     batch : with noise="pure", "constant" batches, "growing" or "shrinking" ones: larger batches have less noise.
     fit_intercept : whether the decision may miss the origin.
-    neighbours, unit, n, bounds, classes, ledger, random_state : as in every private classifier.
+    neighbours, unit, max_rows_per_unit, n, bounds, classes, ledger, random_state : as in every private classifier.
     callback : called as callback(step, coef, intercept) after each step: noised iterates, in the units of the data.
     progress : show a progress bar on stderr.
 
@@ -123,7 +123,8 @@ class SGDClassifier(LinearClassifier):
         batch: Batches = "constant",
         fit_intercept: bool = True,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         classes: Sequence[Any] | None = None,
@@ -149,6 +150,7 @@ class SGDClassifier(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.classes = classes
@@ -185,7 +187,7 @@ class SGDRegressor(PrivateRegressor):
     eta0, momentum : as there; 32 and 0.9 for "gaussian", 16 and 0.8 for "pure" unless given.
     clip : as in `SGDClassifier`; a residual of half the target's range, of a row of norm 1, has a gradient of norm 1.
         Clipping makes a Huber loss of the squared one.
-    fit_intercept, neighbours, unit, n, bounds, ledger, random_state, callback, progress : as there.
+    fit_intercept, neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state, callback, progress : as there.
 
     Attributes
     ----------
@@ -241,7 +243,8 @@ class SGDRegressor(PrivateRegressor):
         batch: Batches = "constant",
         fit_intercept: bool = True,
         neighbours: Neighbours = "add-remove",
-        unit: str | None = None,
+        unit: Any = None,
+        max_rows_per_unit: int | None = None,
         n: int | None = None,
         bounds: Bounds | None = None,
         ledger: Ledger | None = None,
@@ -267,6 +270,7 @@ class SGDRegressor(PrivateRegressor):
         self.fit_intercept = fit_intercept
         self.neighbours = neighbours
         self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
         self.n = n
         self.bounds = bounds
         self.ledger = ledger

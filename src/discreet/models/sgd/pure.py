@@ -16,6 +16,7 @@ from discreet.engines import Rows
 from discreet.events import Event, Gaussian, Pure
 from discreet.inside import Inside
 from discreet.mechanisms.gaussian import add_gaussian
+from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
 from discreet.models.sgd.design import BITS, Design
@@ -97,7 +98,7 @@ class Passes(Inside):
         if self.sizes == (1,):
             yield [rows]
             return
-        blocks = rows.blocks(sum(self.sizes), rng)
+        blocks = rows.blocks(sum(self.sizes), Coins.fresh(rng))
         for size in self.sizes:
             yield list(islice(blocks, size))
 

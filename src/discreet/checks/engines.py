@@ -1,0 +1,213 @@
+"""The test kit for engines: does a new one add up what the engine in memory does, to the bit?
+
+    from discreet.checks import check_engine
+    check_engine(lambda columns, target, unit: MyRows(write_somewhere(columns), target=target, unit=unit))
+
+The engine in memory is the reference: it is short, and every estimator is tested on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engines.memory import Memory
+from discreet.mechanisms.coins import Coins
+from discreet.mechanisms.keystream import Keystream
+from discreet.query import Batch, BoundedSum, OneHot, Together
+
+Columns = dict[str, list[Any]]
+Make = Callable[[Columns, str | None, str | None], Any]
+
+FEATURES = ("age", "weight", "visits")
+
+__all__ = ["check_engine", "engine_checks"]
+
+
+def check_engine(make: Make) -> None:
+    """Run every check on an engine; the first that fails raises `AssertionError`.
+
+    Parameters
+    ----------
+    make : makes rows behind the engine of columns, a dictionary of lists in which None is missing; with the name of the
+        target, or None, and the name of the column of units, or None, among them. Order of rows is kept.
+    """
+    for check in engine_checks():
+        check(make)
+
+
+def engine_checks() -> list[Callable[[Make], None]]:
+    """The checks of an engine."""
+    return [
+        check_sums,
+        check_places,
+        check_targets,
+        check_maps,
+        check_units_of_engine,
+        check_samples_of_units,
+        check_nothing_there,
+        check_silence,
+    ]
+
+
+def check_sums(make: Make) -> None:
+    """Totals are those of memory, missing values included."""
+    rows, memory = _both(make)
+    assert (rows.width, tuple(rows.columns)) == (memory.width, memory.columns), "features are not the columns left"
+    assert rows.empty().X.shape == (0, rows.width) and rows.empty().y is not None
+    for query in (*_queries(), Together(tuple(_queries())[:3])):
+        _same(rows, memory, query, "a sum differs from that in memory")
+
+
+def check_places(make: Make) -> None:
+    """Samples and blocks are drawn by the places of rows, so that they are those of memory; blocks are all the rows."""
+    rows, memory = _both(make)
+    query = next(_queries())
+    for rate in (0.0, 0.3, 1.0):
+        _same(rows.sample(rate, _coins(1)), memory.sample(rate, _coins(1)), query, "a sample is not by places")
+    blocks = list(rows.blocks(3, _coins(2)))
+    for ours, theirs in zip(blocks, memory.blocks(3, _coins(2)), strict=True):
+        _same(ours, theirs, query, "blocks are not by places")
+    again = rows.sample(0.3, _coins(1)).sample(0.5, _coins(3))
+    _same(again, memory.sample(0.3, _coins(1)).sample(0.5, _coins(3)), query, None)
+    lot = rows.sample(0.3, _coins(1))
+    assert np.array_equal(lot.sum(query), lot.sum(query)), "a sample is another one when it is read again"
+
+
+def check_targets(make: Make) -> None:
+    """Labels are coded by a public list, and counted."""
+    columns = _table()
+    rows, memory = make(_only(columns, "label"), "label", None), _memory(columns, "label", labels=True)
+    query = next(_queries())
+    _same(rows.coded(["a", "b"]), memory.coded(["a", "b"]), query, "labels are coded otherwise")
+    assert dict(rows.tally()) == dict(memory.tally()), "labels are counted otherwise"
+
+
+def check_maps(make: Make) -> None:
+    """Maps apply to each row, one after the other, and leave the target alone."""
+    rows, memory = _both(make)
+
+    def image(batch: Batch) -> NDArray[Any]:
+        return batch.X * 0.5 - 0.25
+
+    def narrow(batch: Batch) -> NDArray[Any]:
+        return batch.X[:, :1]
+
+    for query in list(_queries())[:2]:
+        _same(rows.map(image), memory.map(image), query, "a map differs")
+        _same(rows.map(image).map(narrow), memory.map(image).map(narrow), query, "a map of a map differs")
+    assert rows.map(narrow).width == 1
+
+
+def check_units_of_engine(make: Make) -> None:
+    """Rows of units are bounded, and share, as in memory; in any order."""
+    columns = _table()
+    memory = _memory(columns, "cost", unit="person")
+    order = np.random.default_rng(5).permutation(len(columns["cost"]))
+    shuffled = {name: [values[i] for i in order] for name, values in columns.items()}
+    for table in (columns, shuffled):
+        rows = make(_only(table, "cost", "person"), "cost", "person")
+        assert "person" not in rows.columns, "the column of units is still a feature"
+        for query in _queries():
+            for limit in (1, 2):
+                kept = rows.bounded(limit, _coins(4))
+                _same(kept, memory.bounded(limit, _coins(4)), query, f"not the {limit} rows of a unit that rank first")
+            shared = rows.shared()
+            _same(shared, memory.shared(), query.divisible(), "units do not share as in memory")
+        whole = BoundedSum(_features, norm=1.0, whole=True)
+        _same(rows.shared(), memory.shared(), whole, "the sum of a unit is not clipped as a whole")
+
+
+def check_samples_of_units(make: Make) -> None:
+    """With units, samples and blocks hold all rows of a unit or none, by the unit's name."""
+    columns = _table()
+    rows, memory = make(_only(columns, "cost", "person"), "cost", "person"), _memory(columns, "cost", unit="person")
+    query = next(_queries())
+    for ours, theirs in ((rows.shared(), memory.shared()), (rows.bounded(2, _coins(4)), memory.bounded(2, _coins(4)))):
+        _same(ours.sample(0.4, _coins(1)), theirs.sample(0.4, _coins(1)), query, "a sample is not by units")
+        for one, other in zip(ours.blocks(3, _coins(2)), theirs.blocks(3, _coins(2)), strict=True):
+            _same(one, other, query, "blocks are not by units")
+
+
+def check_nothing_there(make: Make) -> None:
+    """No rows at all: totals of zero, in the same shapes."""
+    columns: Columns = {name: [] for name in _table()}
+    try:
+        rows = make(_only(columns, "cost"), "cost", None)
+    except TypeError:  # nothing says what type an empty list is
+        return
+    for query in _queries():
+        total = rows.sum(query)
+        assert not np.any(total) and total.shape == query(rows.empty()).shape
+
+
+def check_silence(make: Make) -> None:
+    """Neither the number of rows nor a value shows in what an engine says of itself."""
+    rows, _ = _both(make)
+    said = repr(rows) + str(rows)
+    assert str(len(_table()["cost"])) not in said and "0.625" not in said
+
+
+def _queries() -> Iterator[BoundedSum]:
+    yield BoundedSum(_features, _features, norm=2.0, name="X'X")
+    yield BoundedSum(_features, _target, norm=2.0, name="X'y")
+    yield BoundedSum(_features, norm=1.5, order=1, name="sums")
+    yield BoundedSum(OneHot(_cell, 4), name="cells")
+    yield BoundedSum(OneHot(_cell, 4), _target, norm=1.0, name="target by cell")
+
+
+def _features(batch: Batch) -> NDArray[Any]:
+    return np.asarray(batch.X, np.float64)
+
+
+def _target(batch: Batch) -> NDArray[Any]:
+    return np.asarray(np.zeros(len(batch)) if batch.y is None else batch.y, np.float64)
+
+
+def _cell(batch: Batch) -> NDArray[Any]:
+    x = np.asarray(batch.X[:, 0], np.float64)
+    return np.where(np.isfinite(x), np.floor(np.clip(x, -1, 0.999) * 2) + 2, -1)
+
+
+def _table() -> Columns:
+    rng = np.random.default_rng(7)
+    n = 487
+    table: Columns = {name: rng.uniform(-1, 1, n).tolist() for name in ("age", "weight", "cost")}
+    table["visits"] = rng.integers(0, 3, n).tolist()
+    table["weight"][10:20], table["cost"][15:25] = [None] * 10, [None] * 10
+    table["age"][3] = 0.625
+    table["label"] = [["a", "b", "c", None][i] for i in rng.integers(0, 4, n)]
+    table["person"] = [None if i % 41 == 0 else f"p{rng.integers(0, 120)}" for i in range(n)]
+    table["age"][30:34], table["weight"][30:34], table["visits"][30:34] = [[0.5] * 4, [0.5] * 4, [1] * 4]
+    table["cost"][30:34], table["person"][30:34] = [[0.5] * 4, ["twin"] * 4]  # rows that are equal
+    return table
+
+
+def _both(make: Make) -> tuple[Any, Memory]:
+    columns = _table()
+    return make(_only(columns, "cost"), "cost", None), _memory(columns, "cost")
+
+
+def _only(columns: Columns, *others: str) -> Columns:
+    return {name: columns[name] for name in (*FEATURES, *others)}
+
+
+def _memory(columns: Columns, target: str, labels: bool = False, unit: str | None = None) -> Memory:
+    X = np.array([columns[name] for name in FEATURES], np.float64).T
+    y = np.array(columns[target], object if labels else np.float64)
+    memory = Memory(X, y, labels=labels, unit=None if unit is None else np.array(columns[unit], object))
+    memory.columns = FEATURES
+    return memory
+
+
+def _same(rows: Any, memory: Memory, query: Any, otherwise: str | None) -> None:
+    ours, theirs = rows.sum(query), memory.sum(query)
+    assert np.asarray(ours).shape == theirs.shape, otherwise
+    assert otherwise is None or bool(np.all(np.asarray(ours) == theirs)), otherwise
+
+
+def _coins(seed: int) -> Coins:
+    return Coins.fresh(Keystream.seeded(seed))

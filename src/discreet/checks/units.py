@@ -1,0 +1,159 @@
+"""Checks of privacy for units with many rows: all of a unit's rows move an answer no further than one row may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import accounting
+from discreet.budget import Budget
+from discreet.checks.behaviour import _bits, _fit, _quiet
+from discreet.checks.specimens import Asked, ordinary
+from discreet.engines.memory import Memory
+from discreet.errors import LedgerError
+from discreet.ledger import Ledger
+from discreet.query import Batch, BoundedSum, Exact, Together
+
+MANY = 40  # rows of the hostile unit
+ASKED = 25  # of hundreds of sums so many are looked at
+Step = tuple[str, tuple[Any, ...], int | None]
+
+
+@dataclass(frozen=True)
+class Summed:
+    """A sum that was asked for, of what was made of the rows in these steps, and its total."""
+
+    steps: tuple[Step, ...]
+    query: BoundedSum
+
+    def made(self, rows: Any) -> Any:
+        """What the steps make of other rows, with the same coins."""
+        for name, arguments, block in self.steps:
+            rows = getattr(rows, name)(*arguments)
+            rows = rows if block is None else list(rows)[block]
+        return rows
+
+    def of(self, rows: Any) -> NDArray[Any]:
+        """The same sum of other rows, in Python integers."""
+        return np.asarray(self.made(rows).sum(self.query).astype(object))
+
+
+class Recorder:
+    """Rows that remember what was asked of them, and of what was made of them."""
+
+    belongs = True
+
+    def __init__(self, rows: Memory, steps: tuple[Step, ...] = (), seen: list[Summed] | None = None) -> None:
+        self._rows, self._steps, self.seen = rows, steps, [] if seen is None else seen
+        self.width, self.columns = rows.width, rows.columns
+
+    def empty(self) -> Batch:
+        """A batch without rows."""
+        return self._rows.empty()
+
+    def sum(self, query: BoundedSum | Together) -> Exact:
+        """A sum, noted."""
+        self.seen += [Summed(self._steps, one) for one in (query.queries if isinstance(query, Together) else (query,))]
+        return self._rows.sum(query)
+
+    def tally(self) -> dict[Any, int]:
+        """Counts of labels."""
+        return self._rows.tally()
+
+    def count_replace_one(self) -> int:
+        """The number of rows."""
+        return self._rows.count_replace_one()
+
+    def blocks(self, count: int, coins: Any) -> Iterator[Recorder]:
+        """Blocks, noted."""
+        for i, block in enumerate(self._rows.blocks(count, coins)):
+            yield Recorder(block, (*self._steps, ("blocks", (count, coins), i)), self.seen)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("coded", "map", "sample", "bounded", "shared", "held", "keep"):
+            raise AttributeError(name)
+
+        def call(*arguments: Any) -> Recorder:
+            made = getattr(self._rows, name)(*arguments)
+            return Recorder(made, (*self._steps, (name, arguments, None)), self.seen)
+
+        return call
+
+
+def check_units(estimator: Any) -> None:
+    """With a unit, all rows of a unit together move a sum by no more than is paid for; and any order gives the same."""
+    if not getattr(estimator, "of_units", True):
+        return
+    limits = (None, 1, 3) if "max_rows_per_unit" in estimator.get_params() or isinstance(estimator, Asked) else (None,)
+    for limit in limits:
+        if limit is not None:
+            estimator.set_params(max_rows_per_unit=limit)
+        _check_moves(estimator, limit or 1)
+        _check_order(estimator)
+    _check_promise(estimator)
+
+
+def _check_moves(estimator: Any, group: int) -> None:
+    X, y, units = _people(estimator)
+    ours = units != "hostile"
+    with_all = _rows(estimator, X, y, units)
+    recorder = Recorder(with_all)
+    estimator.set_params(unit=units)
+    _fit(estimator, (recorder, None))
+    without = _rows(estimator, X[ours], y[ours], units[ours])
+    assert recorder.seen, "no sum was asked for"
+    for asked in recorder.seen[:: 1 + len(recorder.seen) // ASKED]:
+        moved = np.asarray(asked.of(with_all) - asked.of(without))
+        query = asked.query
+        moved = np.triu(moved) if query.triangle and moved.ndim == 2 else moved
+        widths = query.fixed or query.widths(asked.made(without).empty())
+        limit = group * query.sensitivity(widths, "add-remove")
+        size = sum(abs(int(entry)) ** query.order for entry in moved.ravel())
+        assert size <= limit**query.order, f"{MANY} rows of one unit moved {query.name!r} beyond what is paid for"
+
+
+def _check_order(estimator: Any) -> None:
+    X, y, units = _people(estimator)
+    order = np.random.default_rng(1).permutation(len(X))
+    seen = []
+    for some in (slice(None), order):
+        with _quiet():
+            estimator.set_params(unit=units[some])
+            release = _fit(estimator, (_rows(estimator, X[some], y[some], units[some]), None), random_state=11)
+        seen.append(_bits(release))
+    assert seen[0] == seen[1], "with a unit, the release depends on the order of rows"
+
+
+def _check_promise(estimator: Any) -> None:
+    X, y, units = _people(estimator)
+    estimator.set_params(unit=units)
+    ledger = Ledger(Budget(estimator.epsilon, estimator.delta, unit="unit"))
+    release = _fit(estimator, (_rows(estimator, X, y, units), None), ledger=ledger)
+    assert release.unit == "unit" and release.budget.epsilon == estimator.epsilon
+    (entry,) = ledger.entries
+    assert accounting.epsilon(entry.event, estimator.delta) <= estimator.epsilon
+    try:
+        _fit(estimator, (X, y), ledger=Ledger(Budget(estimator.epsilon, estimator.delta)))
+    except LedgerError:
+        return
+    raise AssertionError("an account for single rows paid for units")
+
+
+def _people(estimator: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Ordinary rows of a few units, and a unit with many rows, all at the edge."""
+    X, y = ordinary(estimator)
+    units = np.array([f"unit {i % 53}" for i in range(len(X))] + ["hostile"] * MANY)
+    edge = np.where(np.arange(X.shape[1]) % 2 == 0, 1.0, -1.0)
+    return np.vstack([X, np.tile(edge, (MANY, 1))]), np.concatenate([y, np.repeat(np.sort(y)[-1:], MANY)]), units
+
+
+def _rows(estimator: Any, X: NDArray[Any], y: NDArray[Any], units: NDArray[Any]) -> Memory:
+    if isinstance(estimator, Asked):
+        return Memory(X[:, :1], unit=units)
+    if not getattr(estimator, "supervised", True):
+        return Memory(X, unit=units)
+    return Memory(X, y, labels=hasattr(estimator, "classes"), unit=units)

@@ -1,0 +1,157 @@
+"""Documents: values as JSON and back, exactly; values alone, for no code is stored and none is run on reading.
+
+| value | form |
+| --- | --- |
+| None, True, numbers, text | as in JSON; floats to the bit, NaN and infinity too |
+| tuples, dictionaries, bytes, fractions | tagged |
+| arrays, numbers of NumPy | type, shape, order and bytes |
+| objects of discreet that are plain data: bounds, events, releases, models ... | class and attributes |
+
+Functions, and whatever else is not in the table, have no form: `ValueError`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from fractions import Fraction
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+# where classes that are plain data live; rows, curators, ledgers and keystreams are elsewhere, and have no form
+HOMES = ("bounds", "budget", "events", "features", "images", "models", "release")
+DETACHED = ("discreet.ledger", "Detached")
+
+
+def dump(value: Any) -> str:
+    """The document of a value; the same for equal values, whatever the order of dictionaries.
+
+    >>> load(dump({"a": (1, 0.1, np.arange(2.0))}))
+    {'a': (1, 0.1, array([0., 1.]))}
+    >>> dump({"f": len})
+    Traceback (most recent call last):
+    ...
+    ValueError: a builtin_function_or_method has no stable form
+    """
+    try:
+        return json.dumps(_plain(value), sort_keys=True)
+    except RecursionError:
+        raise ValueError("what refers to itself has no stable form") from None
+
+
+def load(text: str) -> Any:
+    """The value of a document."""
+    return _rich(json.loads(text))
+
+
+def _plain(value: Any) -> Any:
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if kind is list:
+        return [_plain(part) for part in value]
+    if kind is tuple:
+        return {"tuple": [_plain(part) for part in value]}
+    if kind is dict:
+        pairs = [[_plain(key), _plain(part)] for key, part in value.items()]
+        return {"dict": sorted(pairs, key=lambda pair: json.dumps(pair[0], sort_keys=True))}
+    if kind is bytes:
+        return {"bytes": _text(value)}
+    if kind is Fraction:
+        return {"fraction": [value.numerator, value.denominator]}
+    if isinstance(value, np.generic) and not value.dtype.hasobject and value.dtype.kind != "V":
+        return {"scalar": [value.dtype.str, _text(value.tobytes())]}
+    if kind is np.ndarray:
+        return _array(value)
+    return _object(value)
+
+
+def _rich(form: Any) -> Any:
+    if isinstance(form, list):
+        return [_rich(part) for part in form]
+    if not isinstance(form, dict):
+        return form
+    ((tag, content),) = form.items()
+    return _READERS[tag](content)
+
+
+def _array(array: Any) -> Any:
+    if array.dtype == object:
+        return {"objects": [list(array.shape), [_plain(part) for part in array.ravel().tolist()]]}
+    if array.dtype.hasobject or array.dtype.kind == "V":
+        raise ValueError(f"an array of {array.dtype} has no stable form")
+    # the order in memory belongs to it: products may differ in the last bit with it
+    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+    return {
+        "array": [array.dtype.str, list(array.shape), order, array.flags.writeable, _text(array.tobytes(order=order))]
+    }
+
+
+def _read_array(content: Any) -> Any:
+    dtype, shape, order, writeable, text = content
+    array = np.frombuffer(bytearray(_bytes(text)), np.dtype(dtype)).reshape(shape, order=order)
+    array.flags.writeable = writeable
+    return array
+
+
+def _read_objects(content: Any) -> Any:
+    shape, parts = content
+    array = np.empty(len(parts), dtype=object)
+    array[:] = [_rich(part) for part in parts]
+    return array.reshape(shape)
+
+
+def _object(value: Any) -> Any:
+    module, name = type(value).__module__, type(value).__qualname__
+    if not _at_home(module, name):
+        raise ValueError(f"a {name} has no stable form")
+    return {"object": [module, name, {key: _plain(part) for key, part in attributes(value).items()}]}
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """What an object holds, as it would be pickled: a model without its ledger, a stream without its sums."""
+    state = value.__getstate__() if hasattr(value, "get_params") else getattr(value, "__dict__", {})
+    slots = [name for cls in type(value).__mro__ for name in getattr(cls, "__slots__", ())]
+    return dict(state) | {name: getattr(value, name) for name in slots if hasattr(value, name)}
+
+
+def _read_object(content: Any) -> Any:
+    module, name, state = content
+    if not _at_home(module, name):
+        raise ValueError(f"{module}.{name} is no class that documents hold.")
+    cls: Any = import_module(module)
+    for part in name.split("."):
+        cls = getattr(cls, part)
+    if not (isinstance(cls, type) and (cls.__module__, cls.__qualname__) == (module, name)):
+        raise ValueError(f"{module}.{name} is no class that documents hold.")
+    value: Any = object.__new__(cls)
+    for key, part in state.items():
+        object.__setattr__(value, key, _rich(part))
+    return value
+
+
+def _at_home(module: str, name: str) -> bool:
+    top, _, rest = module.partition(".")
+    return (top == "discreet" and rest.split(".")[0] in HOMES) or (module, name) == DETACHED
+
+
+def _text(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)
+
+
+_READERS: dict[str, Any] = {
+    "tuple": lambda parts: tuple(_rich(part) for part in parts),
+    "dict": lambda pairs: {_rich(key): _rich(part) for key, part in pairs},
+    "bytes": _bytes,
+    "fraction": lambda pair: Fraction(*pair),
+    "scalar": lambda pair: np.frombuffer(_bytes(pair[1]), np.dtype(pair[0]))[0],
+    "array": _read_array,
+    "objects": _read_objects,
+    "object": _read_object,
+}

@@ -1,0 +1,104 @@
+"""Files on disk as sources: which they are, whether they are still the same, and their columns."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.engines.arrow import kind
+from discreet.errors import EngineError
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def found(paths: Paths, endings: Sequence[str]) -> tuple[str, ...]:
+    """The files that a path, a pattern, a folder or a list of them names, in the order of their names."""
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    names = {name for one in several for name in _found(os.fspath(one), endings)}
+    if not names:
+        raise EngineError("No files were named.")
+    return tuple(sorted(names))
+
+
+def _found(path: str, endings: Sequence[str]) -> list[str]:
+    if os.path.isdir(path):
+        names = [str(one) for one in Path(path).rglob("*") if one.name.endswith(tuple(endings)) and one.is_file()]
+        return names or _nothing(f"There is no file that ends in {' or '.join(endings)} in the folder {path!r}.")
+    if os.path.exists(path):
+        return [path]
+    if glob.has_magic(path):
+        names = [one for one in glob.glob(path, recursive=True) if os.path.isfile(one)]
+        return names or _nothing(f"No file matches {path!r}.")
+    return _nothing(f"There is no file {path!r}.")
+
+
+def _nothing(message: str) -> list[str]:
+    raise EngineError(message)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A file as it was when it was opened: its size and when it was changed."""
+
+    name: str
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, name: str) -> Stamp:
+        """The file as it is now."""
+        try:
+            status = os.stat(name)
+        except OSError:
+            raise EngineError(f"The file {name!r} cannot be read: is it gone?") from None
+        return cls(name, status.st_size, status.st_mtime_ns)
+
+    def check(self) -> None:
+        """Raise if the file is another by now."""
+        if Stamp.of(self.name) != self:
+            raise EngineError(
+                f"The file {self.name!r} changed after it was opened. Hint: open it again, and start anew."
+            )
+
+
+def version(stamps: Sequence[Stamp], schema: pa.Schema) -> str:
+    """A digest of names, sizes, times of change and schema: another one means other data."""
+    digest = hashlib.sha256()
+    for stamp in stamps:
+        digest.update(f"{stamp.name}\0{stamp.size}\0{stamp.changed}\0".encode("utf-8", "surrogateescape"))
+    digest.update(schema.remove_metadata().to_string().encode())
+    return digest.hexdigest()[:32]
+
+
+def common(schemas: Sequence[tuple[str, pa.Schema]]) -> pa.Schema:
+    """The columns of all files: those of the first; a column of numbers may be of another type of numbers elsewhere."""
+    (first, schema), *rest = schemas
+    fields = {field.name: field for field in schema}
+    if len(fields) < len(schema.names):
+        raise EngineError(f"{first!r} has two columns of one name.")
+    for name, other in rest:
+        types = {field.name: field.type for field in other}
+        for field in list(fields.values()):
+            fields[field.name] = _joined(field, types.get(field.name, False), first, name)
+    return pa.schema(list(fields.values()))
+
+
+def _joined(field: pa.Field, other: Any, first: str, name: str) -> pa.Field:
+    """One column in two files."""
+    if other is False:
+        raise EngineError(f"There is a column {field.name!r} in {first!r}, but not in {name!r}.")
+    one, two = kind(field.type), kind(other)
+    if "nothing" in (one, two):
+        return field if two == "nothing" else field.with_type(other)
+    if one != two or (one == "other" and field.type != other):
+        raise EngineError(
+            f"The column {field.name!r} is of type {field.type} in {first!r}, but of type {other} in {name!r}."
+        )
+    return field

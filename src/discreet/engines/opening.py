@@ -1,0 +1,64 @@
+"""Which engine reads what a user hands over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.engines.memory import Memory
+from discreet.engines.tables import apart
+
+
+def is_rows(X: Any) -> bool:
+    """Whether X is rows behind an engine."""
+    return all(hasattr(type(X), name) for name in ("sum", "empty", "count_replace_one"))
+
+
+def is_lazy(X: Any) -> bool:
+    """Whether X is a table that is read piece by piece: of Spark, DuckDB or Arrow, or a lazy polars frame."""
+    family = type(X).__module__.split(".")[0].lstrip("_")
+    if family == "polars":
+        return type(X).__name__ == "LazyFrame"
+    return family in ("duckdb", "pyspark") or (family == "pyarrow" and hasattr(X, "schema"))
+
+
+def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False, unit: Any = None) -> Any:
+    """Rows behind an engine: as they are, of a table that lies elsewhere, or in memory.
+
+    Parameters
+    ----------
+    X : rows behind an engine, a table that lies elsewhere, an array, a frame, a list of lists.
+    y : the targets; of a table that lies elsewhere, or of a frame, also the name of the column.
+    numeric, labels : whether features are numbers, and targets of any type.
+    unit : who rows belong to: the name of a column, or, for rows in memory, a column of its own.
+    """
+    if is_lazy(X):
+        X, y = _opened(X, y), None
+    if not is_rows(X):
+        if isinstance(y, str) and y in getattr(X, "columns", ()):
+            X, y = apart(X, y)
+        return Memory(X, y, numeric=numeric, labels=labels, unit=unit)
+    if y is not None:
+        raise ValueError("Rows behind an engine bring their own target: leave y out.")
+    if hasattr(X, "expecting"):
+        X = X.expecting(numeric=numeric, labels=labels)
+    if unit is None or getattr(X, "belongs", False):
+        return X
+    if not isinstance(unit, str):
+        raise TypeError("The unit of rows behind an engine is one of their columns: give its name.")
+    return X.by(unit)
+
+
+def _opened(X: Any, target: Any) -> Any:
+    """Rows of a table that lies elsewhere."""
+    if target is not None and not isinstance(target, str):
+        raise TypeError(f"The target of a {type(X).__name__} is one of its columns: give its name as y.")
+    if type(X).__module__.startswith("pyspark"):
+        from discreet.engines.spark import from_spark
+
+        return from_spark(X, target)
+    from discreet.engines.sources import opened
+
+    rows = opened(X, target)
+    if rows is None:
+        raise TypeError(f"A {type(X).__name__} of {type(X).__module__} is no table that can be read.")
+    return rows

@@ -1,0 +1,69 @@
+"""One reading of a source: its pieces on all cores, and a bar for whoever waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from discreet.engines.arrow import distinct
+from discreet.engines.index import Index
+from discreet.engines.parallel import results
+from discreet.engines.progress import Bar
+from discreet.engines.source import Batches, Piece, Source
+
+T = TypeVar("T")
+
+
+def read(
+    source: Source,
+    numbers: Sequence[str],
+    labels: Sequence[str],
+    rows: int,
+    work: Callable[[Batches], T],
+    progress: bool | None = None,
+) -> Iterator[T]:
+    """What `work` makes of the batches of each piece; batches have at most so many rows.
+
+    Raises `EngineError` if the source is seen to change meanwhile.
+    """
+    if not numbers and not labels:
+        labels = source.schema.names[:1]  # rows are to be counted still
+    pieces = source.pieces(numbers, labels, rows)
+    seen = 0
+    source.check()
+    with Bar(progress, f"reading {source.name}", source.count) as bar:
+        for result, count in results(_task(piece, rows, work) for piece in pieces):
+            seen += count
+            bar.advance(count)
+            yield result
+    source.check()
+    source.count = seen
+
+
+def _task(piece: Piece, rows: int, work: Callable[[Batches], T]) -> Callable[[], tuple[T, int]]:
+    def task() -> tuple[T, int]:
+        seen = 0
+
+        def batches() -> Batches:
+            nonlocal seen
+            for place, batch in piece():
+                seen += batch.num_rows
+                for start in range(0, batch.num_rows, rows):
+                    yield place + start, batch.slice(start, rows)
+
+        return work(batches()), seen
+
+    return task
+
+
+def indexed(source: Source, unit: str, progress: bool | None) -> Index:
+    """The units of all rows, in one reading of their column."""
+    index = Index()
+
+    def work(batches: Batches) -> None:
+        for _, batch in batches:
+            index.add(*distinct(batch.column(0)))
+
+    for _ in read(source, (), (unit,), 1 << 17, work, progress):
+        pass
+    return index

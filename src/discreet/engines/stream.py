@@ -1,0 +1,344 @@
+"""Rows that are read piece by piece, whenever they are asked for: as many as you like."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.engines import Coins
+from discreet.engines.arrow import Room, kind, matrix, objects, tally
+from discreet.engines.index import Index
+from discreet.engines.loading import loaded
+from discreet.engines.memory import KEPT
+from discreet.engines.reading import indexed, read
+from discreet.engines.source import Batches, Source
+from discreet.engines.steps import Bounding, Choosing, Coding, Drawing, Imaging, Part, Step, held_target
+from discreet.engines.tables import CELLS, Array, _check_kinds
+from discreet.engines.units import less
+from discreet.query import ROWS, Batch, BoundedSum, Exact, Image, Together, Total
+
+T = TypeVar("T")
+Floats = NDArray[np.float64]
+BLOCKS = 2  # of rows that a core adds up at a time, in a batch that it reads
+
+
+class Stream:
+    """The rows of a source, read anew for each sum, with what was asked of them done to each part as it is read.
+
+    The same results as of rows in memory, to the bit, whatever the pieces, their order and the number of cores.
+
+    Parameters
+    ----------
+    source : where rows come from; `discreet.engines.sources` has Parquet, CSV, polars, Arrow and DuckDB.
+    target : the column to learn.
+    columns : the features; all but the target and the unit if None.
+    unit : the column that says which unit a row belongs to.
+    progress : whether to show how far a reading is; None for a bar where a terminal waits longer than two seconds.
+    """
+
+    _unit: str | None = None
+    _limit: int | None = None
+    _index: Callable[[], Index]
+
+    def __init__(
+        self,
+        source: Source,
+        target: str | None = None,
+        columns: Sequence[str] | None = None,
+        unit: str | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self._source, self._target, self._progress = source, target, progress
+        self._numeric, self._shared = True, False
+        self._steps: tuple[Step, ...] = ()
+        if not source.schema.names:
+            raise ValueError(f"{source.name} has no columns.")
+        for name in (target, *(columns or ())):
+            _there(source, name)
+        names = source.schema.names if columns is None else columns
+        self._features = tuple(name for name in names if name != target)
+        self._see(self._features)
+        if target is not None and kind(source.schema.field(target).type) == "other":
+            raise TypeError(f"The target {target!r} is neither numbers nor text: {source.schema.field(target).type}.")
+        if unit is not None:
+            self.__dict__.update(self.by(unit).__dict__)
+
+    def _see(self, columns: tuple[str, ...] | None, width: int | None = None) -> None:
+        self.columns = columns
+        self.width = len(columns) if width is None and columns is not None else width or 0
+        self._widest = max(self.width, getattr(self, "_widest", 1))
+
+    def expecting(self, *, numeric: bool = True, labels: bool = False) -> Stream:
+        """The same rows for a use of them: features of any type if not `numeric`, targets of any with `labels`."""
+        target = None if self._target is None else self._source.schema.field(self._target).type
+        if target is not None and not labels and not self._steps and kind(target) == "text":
+            raise TypeError(f"The target {self._target!r} is of type {target}, not of numbers.")
+        some = self._copy()
+        some._numeric = numeric or all(fine for _, fine in self._kinds())
+        return some
+
+    def _kinds(self) -> list[tuple[str, bool]]:
+        return [(name, kind(self._source.schema.field(name).type) in ("number", "nothing")) for name in self._features]
+
+    # what was asked, recorded
+
+    def _copy(self) -> Stream:
+        some = Stream.__new__(Stream)
+        some.__dict__.update(self.__dict__)
+        return some
+
+    def _and(self, step: Step) -> Stream:
+        some = self._copy()
+        some._steps = (*self._steps, step)
+        return some
+
+    def coded(self, classes: Sequence[Any]) -> Stream:
+        """The same rows, with the place of each target in a public list of classes; NaN for any other."""
+        if self._target is None:
+            raise ValueError("These rows bring no target.")
+        return self._and(Coding(tuple(classes)))
+
+    def map(self, image: Image, columns: Sequence[str] | None = None) -> Stream:
+        """Rows whose features are `image(batch)`, made as they are read; targets are kept."""
+        some = self._and(Imaging(image, None if columns is None else tuple(columns)))
+        some._see(None if columns is None else tuple(columns), some.empty().X.shape[1])
+        return some
+
+    def sample(self, rate: float, coins: Coins) -> Stream:
+        """A Poisson sample of the units, or of the rows where there are none."""
+        if rate >= 1:
+            return self._copy()
+        if self._unit is None:
+            return self._and(Drawing(lambda start, stop: coins.heads(start, stop, rate)))
+        top = np.uint64(int(rate * 2.0**64))
+        return self._and(Choosing(lambda: self._of_units(coins) < top))
+
+    def blocks(self, count: int, coins: Coins) -> Iterator[Stream]:
+        """The rows in `count` disjoint blocks: each unit, or row, is in one of them, drawn for it alone."""
+        words = cache(lambda: self._of_units(coins) % np.uint64(count))
+        return (self._and(self._block(np.uint64(i), np.uint64(count), coins, words)) for i in range(count))
+
+    def _block(
+        self, number: np.uint64, count: np.uint64, coins: Coins, words: Callable[[], NDArray[np.uint64]]
+    ) -> Step:
+        if self._unit is None:
+            return Drawing(lambda start, stop: coins.words(start, stop) % count == number)
+        return Choosing(lambda: words() == number)
+
+    def _of_units(self, coins: Coins) -> NDArray[np.uint64]:
+        return coins.of_units(self.index.names)
+
+    def by(self, unit: str) -> Stream:
+        """The same rows, each belonging to the unit that this column names; the column is no feature then."""
+        if unit == self._unit:
+            return self
+        if self._unit is not None or self._steps:
+            raise ValueError("The unit of rows is told first, and once.")
+        _there(self._source, unit)
+        of = self._source.schema.field(unit).type
+        if unit == self._target or kind(of) == "other" or pa.types.is_decimal(of):
+            raise TypeError(f"The unit {unit!r} must be a column of its own, of numbers or text. It is of type {of}.")
+        some = self._copy()
+        some._unit, some._index = unit, cache(partial(indexed, self._source, unit, self._progress))
+        some._features = tuple(name for name in self._features if name != unit)
+        some._see(some._features)
+        return some
+
+    @property
+    def belongs(self) -> bool:
+        """Whether rows belong to units."""
+        return self._unit is not None
+
+    @property
+    def index(self) -> Index:
+        """All units: read once, and remembered."""
+        return self._index()
+
+    def bounded(self, limit: int, coins: Coins) -> Stream:
+        """At most `limit` rows of each unit, by a keyed hash of what they hold."""
+        some = self._and(Bounding(self, limit, coins))
+        some._limit, some._shared = min(limit, self._limit or limit), False
+        return some
+
+    def shared(self) -> Stream:
+        """Rows that share what their unit may add."""
+        some = self._copy()
+        some._shared = True
+        return some
+
+    # what is read
+
+    def empty(self) -> Batch:
+        """A batch without rows: the schema."""
+        schema = self._source.schema
+        part = self._part(0, pa.record_batch([pa.array([], field.type) for field in schema], schema=schema), Room())
+        for step in self._steps:
+            if not step.drops:
+                step(part)
+        return next(self._batches(part, None))
+
+    def sum(self, query: BoundedSum | Together) -> Exact:
+        """The exact total over all rows, in units of the query's grid."""
+        np.empty(31 << 17)  # freed at once: C libraries then keep memory of this size for arrays to come
+        share = self._share(query)
+
+        def work(parts: Iterator[Part]) -> Total:
+            total = Total()
+            for part in parts:
+                for batch in self._batches(part, share):
+                    total.add(query(batch))
+            return total
+
+        total, none = Total(), self.empty()
+        total.add(query(none if share is None else none.shared(np.zeros(0))))
+        for found in self.each(work):
+            total.merge(found)
+        return total.value()
+
+    def _share(self, query: BoundedSum | Together) -> Floats | None:
+        """What each row of a unit counts for in a sum."""
+        if not self._shared:
+            return None
+        if isinstance(query, Together) or not query.whole:
+            counts = self.index.counts if self._limit is None else np.minimum(self.index.counts, self._limit)
+            return less(1.0 / np.maximum(counts, 1))
+        limit = query.lattices(query.widths(self.empty()))[0].limit
+        return less(limit / np.maximum(self._sizes(query), limit))
+
+    def _sizes(self, query: BoundedSum) -> Floats:
+        """How much the rows of each unit add to a sum: whole numbers, which add up in any order."""
+        totals = np.zeros(len(self.index))
+
+        def work(parts: Iterator[Part]) -> list[tuple[Any, Floats]]:
+            return [
+                (part.codes, np.concatenate([query.sizes(batch) for batch in self._batches(part, None)]))
+                for part in parts
+            ]
+
+        for found in self.each(work):
+            for codes, sizes in found:
+                np.add.at(totals, codes, sizes)
+        return totals
+
+    def tally(self) -> dict[Any, int]:
+        """How many rows hold each target; missing ones, and what cannot be a label, are left out."""
+        if self._target is None:
+            raise ValueError("These rows bring no target.")
+
+        def work(parts: Iterator[Part]) -> Counter[Any]:
+            return sum((tally(part.target) for part in parts), Counter())
+
+        return dict(sum(self.each(work, features=False), Counter()))
+
+    def count_replace_one(self) -> int:
+        """The number of rows: public under replace-one neighbours, and only there."""
+        if self._source.count is not None and self._unit is None and not self._dropping:
+            return self._source.count
+        return sum(self.each(lambda parts: sum(part.rows for part in parts), features=False))
+
+    @property
+    def _dropping(self) -> bool:
+        return any(step.drops for step in self._steps)
+
+    def each(self, work: Callable[[Iterator[Part]], T], features: bool = True) -> Iterator[T]:
+        """What `work` makes of the parts of each piece, in one reading of the rows.
+
+        Parameters
+        ----------
+        work : it is done with a part before it asks for the next, which is read into the same place.
+        features : whether it needs features.
+        """
+        if self._unit is not None:
+            _ = self.index
+        for step in self._steps:
+            step.ready()
+        features = features or any(step.features for step in self._steps)
+        numbers, labels = self._wanted(features)
+        room = Room()
+
+        def parts(batches: Batches) -> Iterator[Part]:
+            for place, batch in batches:
+                part = self._part(place, batch, room if features else None)
+                for step in self._steps:
+                    step(part)
+                yield part
+
+        rows = BLOCKS * self._size
+        return read(self._source, numbers, labels, rows, lambda batches: work(parts(batches)), self._progress)
+
+    def _wanted(self, features: bool) -> tuple[list[str], list[str]]:
+        """The columns to read: as numbers, and as they are."""
+        text = self._target is not None and kind(self._source.schema.field(self._target).type) == "text"
+        target = [] if self._target is None else [self._target]
+        unit = [] if self._unit is None else [self._unit]
+        numbers = [*(self._features if features and self._numeric else ()), *([] if text else target)]
+        return numbers, [*(self._features if features and not self._numeric else ()), *(target if text else []), *unit]
+
+    def _part(self, place: int, batch: pa.RecordBatch, room: Any) -> Part:
+        target = None if self._target is None else batch.column(self._target)
+        part = Part(batch.num_rows, place, None if room is None else self._table(batch, room), target)
+        if self._unit is not None and batch.num_rows:
+            part.codes = self.index.codes(batch.column(self._unit))
+            if (part.codes < 0).any():
+                part.take(part.codes >= 0)  # rows of no unit count for nothing
+        return part
+
+    def _table(self, batch: pa.RecordBatch, room: Any) -> Array:
+        if self._numeric:
+            _check_kinds(self._kinds())
+            return Array(matrix(batch, self._features, room), self._features)
+        return Array(objects(batch, self._features), self._features, numeric=False)
+
+    def _batches(self, part: Part, share: Floats | None) -> Iterator[Batch]:
+        assert part.table is not None
+        y = None if part.target is None else held_target(part.target)
+        for start in range(0, max(1, part.rows), self._size):
+            stop = min(start + self._size, part.rows)
+            batch = Batch(part.table.block(start, stop), None if y is None else y[start:stop])
+            yield batch if share is None or part.codes is None else batch.shared(share[part.codes[start:stop]])
+
+    @property
+    def _size(self) -> int:
+        return min(ROWS, max(256, CELLS // self._widest // 128 * 128))
+
+    # where they fit in memory
+
+    def held(self, dtype: Any = np.float64) -> Any:
+        """Rows in memory, their features as `dtype`, which must hold them exactly; these rows, if they are too many."""
+        return loaded(self, dtype, KEPT)
+
+    def keep(self) -> Any:
+        """Rows in memory, with what queries make of them kept; these rows, if they are too many."""
+        some = loaded(self, np.float64, KEPT // 8)
+        return some if some is self else some.keep()
+
+    def fits(self, cells: int) -> bool:
+        """Whether these rows are known to have at most so many cells, and would keep their places in memory."""
+        count = self._source.count
+        return count is not None and count * self._widest <= cells and not (self._dropping and self._unit is None)
+
+    @property
+    def sharing(self) -> bool:
+        """Whether rows share what their unit may add."""
+        return self._shared
+
+    def version(self) -> str:
+        """A digest that is another one when the data is, as far as that can be told without reading it."""
+        return self._source.version()
+
+    def __repr__(self) -> str:
+        return f"<Stream of {self._source.name}: {self.width} columns>"  # the number of rows is private
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Rows are not pickled or copied: they stay where they are.")
+
+
+def _there(source: Source, name: str | None) -> None:
+    if name is not None and name not in source.schema.names:
+        raise ValueError(f"There is no column {name!r} in {source.name}. There are: {source.schema.names}.")

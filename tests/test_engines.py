@@ -1,0 +1,129 @@
+"""Every estimator and every statistic on every engine: the same release as in memory, to the bit."""
+
+import os
+import shutil
+import sys
+
+import numpy as np
+import polars
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+
+import discreet as dc
+from discreet import checks
+from discreet.checks.behaviour import _bits
+from discreet.engines.memory import Memory
+from discreet.events import Sampled, flatten
+
+pytestmark = [
+    pytest.mark.catalogue("DI7"),
+    pytest.mark.filterwarnings("ignore::discreet.NotPrivateWarning", "ignore::discreet.NoiseWarning"),
+]
+
+ESTIMATORS, STATISTICS = checks.private_estimators(), checks.private_statistics()
+NAMES = [*ESTIMATORS, *(f"stats.{name}" for name in STATISTICS)]
+STREAMS = ("parquet", "csv", "polars", "arrow", "dataset", "duckdb")
+MANY_JOBS = ("OnlineClassifier", "SGDClassifier", "SGDRegressor", "KernelSVC", "LinearSVC")  # hundreds of sums
+
+
+def prepared(name):
+    kind, _, statistic = name.partition(".")
+    if statistic:
+        return checks.Asked(STATISTICS[statistic])
+    return checks.prepared(ESTIMATORS[kind]).set_params(epsilon=4.0)
+
+
+def table_of(estimator):
+    X, y = checks.specimens.ordinary(estimator)
+    X[5, 0], X[7, -1] = np.nan, np.nan
+    if isinstance(estimator, checks.Asked):
+        X = X[:, :1]
+    table = polars.DataFrame({f"x{i}": column for i, column in enumerate(X.T)})
+    table = table.with_columns(polars.Series("person", [f"p{i % 61}" for i in range(len(X))]))
+    return table if isinstance(estimator, checks.Asked) else table.with_columns(polars.Series("y", y))
+
+
+def opened(engine, table, features, target, unit, folder):
+    """Rows behind an engine, or what `fit` takes for them, and y."""
+    table = table.select([*features, *([target] if target else []), *([unit] if unit else [])])
+    if engine in ("parquet", "dataset"):
+        for i in range(3):
+            part = table.slice(80 * i, 80 if i < 2 else None).to_arrow()
+            pyarrow.parquet.write_table(part, folder / f"{i}.parquet", row_group_size=37)
+        if engine == "parquet":
+            return dc.scan_parquet(folder / "*.parquet", target=target), None
+        return pyarrow.dataset.dataset(folder), target
+    if engine == "csv":
+        table.write_csv(folder / "rows.csv", float_precision=None)
+        return dc.scan_csv(folder / "rows.csv", target=target), None
+    if engine == "duckdb":
+        duckdb = pytest.importorskip("duckdb")
+        return duckdb.connect().from_arrow(table.to_arrow()), target
+    return {"polars": table.lazy(), "arrow": table.to_arrow()}[engine], target
+
+
+def agree(name, unit, give):
+    """The release of rows that `give` hands over is that of the same rows in memory."""
+    estimator = prepared(name).set_params(random_state=11, ledger=None)
+    if unit:
+        estimator.set_params(unit="person", max_rows_per_unit=2)
+    table, statistic = table_of(estimator), isinstance(estimator, checks.Asked)
+    features = [column for column in table.columns if column.startswith("x")]
+    target = None if statistic or not estimator.supervised else "y"
+    options = {"labels": hasattr(estimator, "classes"), "unit": table["person"] if unit else None}
+    memory = Memory(table.select(features), table[target] if target else None, **options)
+    wanted = _bits(estimator.fit(memory).release_)
+    found = estimator.fit(*give(table, features, target, "person" if unit else None))
+    assert _bits(found.release_) == wanted
+
+
+@pytest.mark.parametrize("unit", [False, True], ids=["rows", "units"])
+@pytest.mark.parametrize("engine", STREAMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_streams(name, engine, unit, tmp_path):
+    agree(name, unit, lambda *asked: opened(engine, *asked, tmp_path))
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    sql = pytest.importorskip("pyspark.sql", reason="Spark tests need pyspark: pip install discreet[spark]")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark tests need Java 17 or 21: apt-get install openjdk-17-jre-headless")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = sql.SparkSession.builder.master("local[2]").appName("discreet")
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("spark")),
+    }
+    for option, value in options.items():
+        builder = builder.config(option, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning", "ignore::FutureWarning")
+@pytest.mark.parametrize("unit", [False, True], ids=["rows", "units"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in MANY_JOBS])
+def test_spark(spark, name, unit):
+    def give(table, features, target, column):
+        some = table.select([*features, *([target] if target else []), *([column] if column else [])])
+        return spark.createDataFrame(some.to_arrow()).repartition(3), target
+
+    agree(name, unit, give)
+
+
+def test_what_is_left_out_reads_rows_too_often():
+    for name in MANY_JOBS:
+        estimator = prepared(name).set_params(random_state=1)
+        release = estimator.fit(*checks.specimens.ordinary(estimator)).release_
+        sampled = any(isinstance(leaf, Sampled) for leaf, _ in flatten(release.event))
+        assert sampled or name in ("OnlineClassifier", "KernelSVC", "LinearSVC"), name

@@ -1,0 +1,421 @@
+"""Privacy for people, not rows: what a unit with many rows may do to an answer."""
+
+import warnings
+from datetime import date
+from decimal import Decimal
+from uuid import UUID
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from discreet import Bounds, Budget, Ledger, LedgerError, NotSupported, accounting, events
+from discreet.audit import audit
+from discreet.checks import Asked, check_engine, check_units, engine_checks, private_statistics
+from discreet.curator import Bound, Curator
+from discreet.engines.memory import Memory
+from discreet.engines.units import first_of_each, grouped, marks, shares, within
+from discreet.images import Scaled
+from discreet.mechanisms.coins import Coins
+from discreet.mechanisms.keystream import Keystream
+from discreet.models import LinearRegression, LogisticRegression, OnlineClassifier
+from discreet.powers import Powers
+from discreet.query import Batch, BoundedSum, OneHot
+from discreet.stats import count, mean, sum
+
+
+def coins(seed=1):
+    return Coins.fresh(Keystream.seeded(seed))
+
+
+# Who is who -------------------------------------------------------------------------------------------
+
+
+def test_equal_units_are_one_whatever_their_type():
+    for values in ([7, 7.0, True, 1, "7", None, np.nan], np.array([7, 7, 1, 1, -3, 2**60, 2**60 + 1])):
+        codes, names = grouped(values)
+        assert codes[0] == codes[1] and codes[2] == codes[3] and codes[0] != codes[2] != codes[4]
+        assert len(names) == len(np.unique(codes[codes >= 0]))
+    assert grouped([7, None, "7", np.nan])[0].tolist() == [0, -1, 1, -1]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda values: np.array(values),
+        lambda values: pd.Series(values),
+        lambda values: pd.Series(values, dtype="Int64"),
+        lambda values: pd.Series(values, dtype="category"),
+        lambda values: polars.Series(values),
+        lambda values: np.array(values, float),
+        list,
+    ],
+)
+def test_a_unit_has_one_name_whatever_holds_it(make):
+    codes, names = grouped(make([5, 3, 5, 8]))
+    expected = {5: grouped([5])[1][0], 3: grouped([3])[1][0], 8: grouped([8])[1][0]}
+    for value, code in zip([5, 3, 5, 8], codes, strict=True):
+        assert np.array_equal(names[code], expected[value])
+
+
+def test_text_and_numbers_have_different_names():
+    strange = (b"1", date(2026, 1, 1), UUID(int=1), Decimal(1))
+    names = {bytes(grouped([value])[1][0]) for value in (1, "1", 0.5, "0.5", -1, 2**200, "é", *strange)}
+    assert len(names) == 11
+    assert grouped(np.array([b"a", b"b", b"a"]))[0].tolist() == [0, 1, 0]
+    with pytest.raises(TypeError, match="datetime64"):
+        grouped(np.array(["2026-01-01"], "datetime64[D]"))
+
+
+def test_rows_have_one_mark_whatever_holds_them():
+    x = np.array([1.0, -0.0, np.nan, 0.5, 1e300])
+    as_objects = np.array([1, 0, None, 0.5, 1e300], object)
+    assert np.array_equal(marks([x, x], coins()), marks([as_objects, x], coins()))
+    assert len(set(marks([x], coins()).tolist())) == 5
+    assert len(marks([np.array(["a", 2**2000, None], object)], coins())) == 3
+
+
+# At most so many rows of each -------------------------------------------------------------------------
+
+
+def rows_of(seed=0, n=600, people=90):
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-1, 1, (n, 3)), rng.uniform(-1, 1, n), rng.integers(0, people, n)
+
+
+def everything(rows):
+    """What a few sums say of rows: to the bit."""
+    features = BoundedSum(lambda batch: batch.X, lambda batch: batch.X, norm=3.0)
+    return rows.sum(features).tolist(), rows.count_replace_one()
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_at_most_the_limit_is_kept_and_all_of_those_with_less(limit):
+    X, y, people = rows_of()
+    kept = Memory(X, y, unit=people).bounded(limit, coins())
+    assert kept.count_replace_one() == np.minimum(np.bincount(people), limit).sum()
+
+
+def test_what_is_kept_of_a_unit_depends_on_its_own_rows_alone():
+    X, y, people = rows_of()
+    some = people % 2 == 0
+    key = coins()
+    mark = marks([*X.T, y], key)
+    among_all = first_of_each(people.astype(np.int64), mark, 2)
+    by_themselves = first_of_each(people[some].astype(np.int64), marks([*X[some].T, y[some]], key), 2)
+    assert np.array_equal(among_all[some], by_themselves)
+    order = np.random.default_rng(3).permutation(len(X))
+    one, other = Memory(X, y, unit=people), Memory(X[order], y[order], unit=people[order])
+    assert everything(one.bounded(2, key)) == everything(other.bounded(2, key))
+
+
+def test_equal_rows_of_a_unit_are_not_kept_all_at_once():
+    X = np.ones((50, 2))
+    assert Memory(X, X[:, 0], unit=np.zeros(50, int)).bounded(3, coins()).count_replace_one() == 3
+
+
+def test_each_row_of_a_unit_is_as_likely_to_be_kept():
+    """One of 4 rows, for 4,000 units: |z| > 6 for one of the four places has probability below 1e-8."""
+    rng = np.random.default_rng(2)
+    X, people = rng.uniform(-1, 1, (16_000, 2)), np.repeat(np.arange(4000), 4)
+    X[::4] = 0.25  # the same row in every unit is no likelier than another
+    kept = first_of_each(people, marks(list(X.T), coins()), 1).reshape(4000, 4).mean(axis=0)
+    others = kept[1:]  # the one that all units hold has one mark, so it is not independent between units
+    assert abs(others.mean() * 3 + kept[0] - 1) < 1e-12
+    assert abs(others - others.mean()).max() < 6 * np.sqrt(0.25 * 0.75 / 4000)
+
+
+def test_rows_of_nobody_count_for_nothing():
+    X, y, people = rows_of()
+    nobody = np.arange(len(X)) % 7 == 0
+    with_none = [None if none else int(person) for person, none in zip(people, nobody, strict=True)]
+    left = Memory(X[~nobody], y[~nobody], unit=people[~nobody])
+    for make in (lambda rows: rows.bounded(2, coins()), lambda rows: rows.shared(), lambda rows: rows):
+        assert everything(make(Memory(X, y, unit=with_none))) == everything(make(left))
+
+
+# All rows, sharing ------------------------------------------------------------------------------------
+
+
+QUERIES = {
+    "x x'": BoundedSum(lambda batch: batch.X, lambda batch: batch.X, norm=1.0),
+    "one x x'": None,
+    "x y": BoundedSum(lambda batch: batch.X, lambda batch: batch.y, norm=1.0),
+    "ℓ1": BoundedSum(lambda batch: batch.X, norm=1.0, order=1),
+    "box": BoundedSum(lambda batch: batch.X, norm=1.0, box=True),
+    "coarse": BoundedSum(lambda batch: batch.X, norm=1.0, bits=8),
+    "cells": BoundedSum(OneHot(lambda batch: np.where(batch.X[:, 0] > 0, 1, 0), 2)).divisible(),
+    "tables": BoundedSum(OneHot(lambda batch: np.where(batch.X > 0, 1, 0), 2, 3)).divisible(),
+    "target by cell": BoundedSum(OneHot(lambda batch: np.where(batch.X[:, 0] > 0, 1, 0), 2), lambda batch: batch.y),
+    "powers": Powers(Scaled.by(Bounds([-1.0] * 3, [1.0] * 3), False), lambda batch: batch.y),
+    "whole": BoundedSum(lambda batch: batch.X, norm=1.0, whole=True),
+}
+same = lambda batch: batch.X  # noqa: E731
+QUERIES["one x x'"] = BoundedSum(same, same, norm=1.0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 70), st.integers(0, 2**32), st.sampled_from(sorted(QUERIES)), st.sampled_from([1.0, 1e-3, 50.0]))
+def test_the_rows_of_a_unit_add_no_more_than_one_row_may(rows, seed, name, scale):
+    """Rows at random, at their bounds and far beyond."""
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0, 0.3, -0.1], (rows, 3)) * scale
+    y = rng.choice([-1.0, 1.0], rows) * scale
+    query = QUERIES[name]
+    unit = Memory(X, y, unit=np.zeros(rows, int), block=16).shared()
+    total = np.asarray(unit.sum(query))
+    limit = query.sensitivity(query.widths(unit.empty()), "add-remove")
+    assert np.sum(np.abs(total.astype(object)) ** query.order) <= limit**query.order
+    if query.symmetric:
+        assert np.array_equal(total, total.T)
+
+
+def test_shares_of_a_unit_add_up_to_one_hardly_less():
+    codes = np.repeat(np.arange(200), np.arange(200))
+    total = np.bincount(codes, shares(codes))[1:]
+    assert np.all(total <= 1) and np.all(total >= 1 - 1e-9)
+    assert shares(np.array([0, -1])).tolist() == [1.0, 0.0]
+    assert within(np.array([0, 0]), np.array([1.0, 2.0]), 4).tolist() == [1.0, 1.0]
+
+
+def test_a_unit_counts_once_by_its_mean_and_a_sum_by_its_sum():
+    x = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.2, 0.3])
+    people = ["a"] * 4 + ["b"] + ["c"] * 2
+    options = {"epsilon": 1e6, "random_state": 1, "unit": people}
+    with pytest.warns(UserWarning):
+        assert count(x, **options).value == pytest.approx(3, abs=1e-3)
+        assert mean(x, bounds=(0, 1), **options).value == pytest.approx((1 + 0 + 0.25) / 3, abs=1e-3)
+        assert sum(x, bounds=(0, 1), **options).value == pytest.approx(1 + 0 + 0.5, abs=1e-3)  # 4 is clipped to 1
+
+
+# The promise ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("event", [events.Gaussian(2.0), events.Laplace(3.0), events.Pure(0.7), events.Choice(0.4)])
+@pytest.mark.parametrize("size", [2, 3, 10])
+def test_noise_for_many_rows_is_as_many_times_as_large(event, size):
+    one = events.one_of(event, size)
+    assert type(one) is type(event)
+    scale = {"noise_multiplier": size, "scale": size, "epsilon": 1 / size}
+    for name, factor in scale.items():
+        if hasattr(event, name):
+            assert getattr(one, name) == pytest.approx(getattr(event, name) * factor, rel=1e-14)
+            # never in favour of less noise
+            assert (getattr(one, name) - getattr(event, name) * factor) * (factor - 1) > 0
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-9, 0.5, 3.0, 300.0])
+@pytest.mark.parametrize("size", [2, 7])
+def test_of_epsilon_and_delta_remains_what_group_privacy_takes(epsilon, size):
+    one = events.one_of(events.Approximate(epsilon, 1e-6), size)
+    assert one.epsilon * size <= epsilon
+    group = one.delta * np.sum(np.exp(np.arange(size, dtype=np.longdouble) * one.epsilon))
+    assert 0.99e-6 < group <= 1e-6
+
+
+def test_what_is_not_known_of_several_rows_is_refused():
+    with pytest.raises(NotSupported, match="minimum"):
+        events.one_of(events.Minimum(5.0, 0.2), 2)
+    assert events.one_of(events.Minimum(5.0, 0.2), 1) == events.Minimum(5.0, 0.2)
+
+
+def one(batch: Batch):
+    return np.zeros(len(batch), int)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("limit", [None, 1, 4])
+def test_the_ledger_is_charged_for_the_unit_and_the_noise_is_for_its_rows(limit, delta):
+    X, y, people = rows_of()
+    budget = Budget(1.0, delta, unit="person")
+    curator = Curator(Memory(X, y, unit=people), Ledger(budget), bound=Bound(limit))
+    share = budget.whole()
+    found = curator.measure(BoundedSum(OneHot(one, 1), order=1 if delta == 0 else 2), share)
+    alone = Curator(Memory(X, y), Ledger(Budget(1.0, delta)))
+    row = alone.measure(BoundedSum(OneHot(one, 1), order=1 if delta == 0 else 2), Budget(1.0, delta).whole())
+    assert found.std == pytest.approx((limit or 1) * row.std, rel=1e-6)
+    assert found.event == row.event and accounting.epsilon(found.event, delta) <= 1.0
+    assert found.budget.unit == "person" and "person" in str(found.budget)
+    (entry,) = curator.ledger.entries
+    assert entry.event == found.event
+
+
+ROWS = 25  # of the unit that comes or goes
+
+
+def counted(bound):
+    """A count of rows, some of them of one person."""
+
+    def run(people):
+        budget = Budget(2.0, 1e-6)
+        curator = Curator(Memory(np.ones((len(people), 1)), unit=people), Ledger(budget), bound=bound)
+        return curator.measure(BoundedSum(OneHot(one, 1)), budget.whole())
+
+    return run
+
+
+FEW, MORE = np.arange(5), np.r_[np.arange(5), np.full(ROWS, 99)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [None, 1, 5])
+def test_audit_of_a_unit_with_many_rows(limit):
+    """False alarms: below 1e-6."""
+    assert not audit(counted(Bound(limit)), FEW, MORE, runs=1000, confidence=1 - 1e-6).violated
+
+
+def test_audit_finds_rows_that_are_not_bounded():
+    """The same count, with noise for one row: the unit of many rows is seen at once."""
+    assert audit(counted(None), FEW, MORE, runs=200, confidence=1 - 1e-6).violated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [None, 3])
+def test_audit_of_a_model_for_units(limit):
+    """Nobody, against a person with many rows in a corner. False alarms: below 1e-6."""
+
+    def run(rows):
+        X = np.full((rows, 2), 1.0)
+        model = LinearRegression(4.0, 1e-6, bounds=BOUNDS, unit=np.zeros(rows, int), max_rows_per_unit=limit)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return model.fit(X, X[:, 0]).release_
+
+    assert not audit(run, 0, ROWS, runs=400, delta=1e-6, confidence=1 - 1e-6).violated
+
+
+def test_samples_and_blocks_go_by_units():
+    X, y, people = rows_of()
+    rows = Memory(X, y, unit=people).bounded(100, coins())
+    lot = rows.sample(0.3, coins(2))
+    drawn = set(lot._units.codes)
+    assert lot.count_replace_one() == np.isin(people, list(drawn)).sum()
+    blocks = list(rows.blocks(4, coins(3)))
+    held = [set(block._units.codes) for block in blocks]
+    assert len(set.union(*held)) == np.sum([len(some) for some in held]) == len(np.unique(people))
+
+
+# Estimators and statistics ----------------------------------------------------------------------------
+
+
+def frame(seed=0, people=4000):
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(people), rng.geometric(0.4, people))
+    table = pd.DataFrame(rng.uniform(-1, 1, (len(person), 2)), columns=["age", "dose"])
+    table["person"] = person
+    return table, 0.5 * table.age - 0.3 * table.dose + rng.normal(0, 0.05, len(table))
+
+
+BOUNDS = Bounds([-1.0, -1.0], [1.0, 1.0], target=(-1.0, 1.0))
+
+
+@pytest.mark.catalogue("DI7")
+@pytest.mark.parametrize("limit", [None, 2])
+@pytest.mark.parametrize("kind", [lambda table: table, polars.from_pandas])
+def test_a_unit_named_by_a_column(limit, kind):
+    table, y = frame()
+    model = LinearRegression(2.0, 1e-6, bounds=BOUNDS, unit="person", max_rows_per_unit=limit)
+    fitted = clone(model).fit(kind(table), y.to_numpy())
+    assert fitted.feature_names_in_.tolist() == ["age", "dose"]
+    assert np.abs(fitted.coef_ - [0.5, -0.3]).max() < 0.05
+    assert fitted.release_.unit == "person" and "add-remove one person" in str(fitted.release_.budget)
+    with_and_without = fitted.predict(kind(table)), fitted.predict(kind(table[["age", "dose"]]))
+    assert np.array_equal(*with_and_without)
+
+
+def test_a_unit_named_by_an_array_gives_the_same():
+    table, y = frame()
+    for limit in (None, 2):
+        options = {"bounds": BOUNDS, "max_rows_per_unit": limit, "random_state": 3}
+        with pytest.warns(UserWarning):
+            one = LinearRegression(2.0, 1e-6, unit="person", **options).fit(table, y)
+            other = LinearRegression(2.0, 1e-6, unit=table.person.to_numpy(), **options).fit(table[["age", "dose"]], y)
+        assert np.array_equal(one.coef_, other.coef_)
+
+
+def test_an_account_for_people_takes_no_rows_and_the_reverse():
+    table, y = frame(people=200)
+    ledger = Ledger(Budget(3.0, 1e-5, unit="person"))
+    LinearRegression(1.0, 1e-6, bounds=BOUNDS, unit="person", ledger=ledger).fit(table, y)
+    with pytest.raises(LedgerError, match="person"):
+        LinearRegression(1.0, 1e-6, bounds=BOUNDS, ledger=ledger).fit(table[["age", "dose"]], y)
+    assert len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize("name", sorted(private_statistics()))
+def test_statistics_keep_the_promise_for_units(name):
+    check_units(Asked(private_statistics()[name]))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"unit": "nobody"}, ValueError, "no column 'nobody'"),
+        ({"unit": "person", "neighbours": "replace-one"}, ValueError, "add-remove"),
+        ({"unit": "person", "max_rows_per_unit": 0}, ValueError, "max_rows_per_unit"),
+        ({"unit": "person", "max_rows_per_unit": 2.5}, ValueError, "max_rows_per_unit"),
+        ({"unit": "person", "max_rows_per_unit": 2, "n": 100}, ValueError, "cannot be public"),
+        ({"max_rows_per_unit": 2}, ValueError, "needs a `unit`"),
+        ({"unit": np.zeros(3)}, ValueError, "unit for each row"),
+    ],
+)
+def test_bad_units_are_refused_and_nothing_is_charged(options, error, text):
+    table, y = frame(people=50)
+    ledger = Ledger(Budget(1.0, 1e-6, options.get("neighbours", "add-remove"), "person"))
+    for ask in (
+        lambda: LinearRegression(1.0, 1e-6, bounds=BOUNDS, ledger=ledger, **options).fit(table, y),
+        lambda: mean(table[["age", "person"]], bounds=(-1, 1), ledger=ledger, **options),
+    ):
+        with pytest.raises(error, match=text):
+            ask()
+    assert ledger.entries == ()
+
+
+def test_a_stream_of_rounds_takes_no_unit():
+    with pytest.raises(NotSupported, match="Rounds of a stream"):
+        OnlineClassifier(1.0, 1e-6, unit=np.zeros(5)).partial_fit(np.zeros((5, 2)), np.zeros(5), classes=[0, 1])
+
+
+def test_many_rows_of_one_person_do_not_carry_a_model_away():
+    """A person with half of all rows, all wrong, moves a model that protects persons by little."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (4000, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X, y = np.vstack([X, X]), np.r_[y, 1 - y]
+    people = np.r_[np.arange(4000), np.full(4000, 9999)]
+    bounds = Bounds([-1.0, -1.0], [1.0, 1.0], classes=[0, 1])
+    model = LogisticRegression(1.0, 1e-6, bounds=bounds, unit=people).fit(X, y)
+    assert model.score(X[:4000], y[:4000]) > 0.95
+
+
+# Engines ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, polars.DataFrame])
+@pytest.mark.parametrize("check", engine_checks(), ids=lambda check: check.__name__)
+def test_the_engine_in_memory_passes_its_own_kit(kind, check):
+    def make(columns, target, unit):
+        table = kind({name: columns[name] for name in columns if name != target})
+        labels = any(isinstance(value, str) for value in columns[target])
+        y = np.array(columns[target], object if labels else float)
+        return Memory(table, y, labels=labels, unit=unit, block=13)
+
+    check(make)
+
+
+def test_the_kit_finds_what_is_wrong():
+    class Wrong(Memory):
+        def sample(self, rate, coins):
+            return super().sample(rate, Coins(bytes(32)))
+
+    def make(columns, target, unit):
+        table = pd.DataFrame({name: columns[name] for name in columns if name != target})
+        labels = any(isinstance(value, str) for value in columns[target])
+        return Wrong(table, np.array(columns[target], object if labels else float), labels=labels, unit=unit)
+
+    with pytest.raises(AssertionError, match="by places"):
+        check_engine(make)
