@@ -298,7 +298,8 @@ def test_samples_and_codes_of_mapped_rows():
 
     mapped, plain = (some.sample(0.5, Coins.fresh(Keystream.seeded(1))) for some in (rows, Memory(X)))
     np.testing.assert_array_equal(mapped.whole(), plain.whole() ** 2)
-    blocks = zip(rows.blocks(3, Coins.fresh(Keystream.seeded(2))), Memory(X).blocks(3, Coins.fresh(Keystream.seeded(2))), strict=True)
+    dealt = [some.blocks(3, Coins.fresh(Keystream.seeded(2))) for some in (rows, Memory(X))]
+    blocks = zip(*dealt, strict=True)
     assert all(np.array_equal(one.whole(), other.whole() ** 2) for one, other in blocks)
 
 

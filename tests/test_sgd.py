@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression as Ordinary
 from sklearn.linear_model import LogisticRegression as Logistic
 from sklearn.utils.estimator_checks import check_estimator
 
-from discreet import Bounds, Budget, BudgetExceeded, Ledger, NotPrivateWarning, NotSupported
+from discreet import Bounds, Budget, BudgetExceeded, Ledger, NotPrivateWarning
 from discreet.accounting import epsilon
 from discreet.audit import audit
 from discreet.budget import radial

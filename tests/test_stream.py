@@ -65,7 +65,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def folder(table, tmp_path_factory):
-    """The table as Parquet in three files of small row groups, as one file of one, and as three compressed CSV files."""
+    """The table as Parquet in three files of small row groups, as one file of one, and as three CSV files."""
     at = tmp_path_factory.mktemp("stream")
     for i, (start, stop) in enumerate(pairwise([0, 1100, 1150, N])):
         some = table.slice(start, stop - start)
@@ -316,6 +316,17 @@ def test_no_rows_at_all(tmp_path, table):
     assert not units.bounded(2, coins()).sum(BOTH).any() and not units.shared().sum(TARGETS).any()
 
 
+def test_tables_are_given_to_fit_directly(folder, table):
+    """The target is named; a column of persons too."""
+    lazy = pl.scan_parquet(folder / "rows-*.parquet").select(*FEATURES, "cost", "patient")
+    model = LinearRegression(2.0, bounds=BOUNDS, unit="patient", random_state=1)
+    coef = model.fit(table.select(*FEATURES, "patient"), table["cost"]).coef_.copy()
+    for given in (lazy, table.select(*FEATURES, "cost", "patient").to_arrow()):
+        assert (model.fit(given, "cost").coef_ == coef).all()
+    counted = stats.count(lazy.select("patient"), random_state=5).value
+    assert counted == stats.count(table.select("patient"), random_state=5).value
+
+
 def test_what_is_no_number(folder, table):
     rows = scan_parquet(folder / "whole.pq", "cost")
     with pytest.raises(TypeError, match=r"not numbers: \['ill', 'patient'\]"):
@@ -323,7 +334,7 @@ def test_what_is_no_number(folder, table):
     with pytest.raises(TypeError, match="not numbers"):
         LinearRegression(bounds=BOUNDS).fit(rows)
     text = scan_parquet(folder / "whole.pq", "ill", FEATURES)
-    with pytest.raises(TypeError, match="'ill' is of type .*string"):
+    with pytest.raises(TypeError, match=r"'ill' is of type .*string"):
         text.expecting()
     text.expecting(labels=True)
     dates = pa.table({"x": [1.0], "day": pa.array([0], pa.date32())})
@@ -436,7 +447,7 @@ def test_memory_is_bounded_whatever_the_row_group(tmp_path):
 
     before = pa.total_allocated_bytes()
     rows.sum(BoundedSum(x_seen, norm=1.0))
-    assert most - before < 40e6 < 8 * 8 * 1_500_000
+    assert most - before < 60e6 < 8 * 8 * 1_500_000
 
 
 def test_nothing_is_told_of_rows(folder):

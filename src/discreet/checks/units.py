@@ -88,13 +88,18 @@ def check_units(estimator: Any) -> None:
     """With a unit, all rows of a unit together move a sum by no more than is paid for; and any order gives the same."""
     if not getattr(estimator, "of_units", True):
         return
-    limits = (None, 1, 3) if "max_rows_per_unit" in estimator.get_params() or isinstance(estimator, Asked) else (None,)
-    for limit in limits:
+    for limit in (None, 1, 3) if _limited(estimator) else (None,):
         if limit is not None:
             estimator.set_params(max_rows_per_unit=limit)
         _check_moves(estimator, limit or 1)
         _check_order(estimator)
     _check_promise(estimator)
+
+
+def _limited(estimator: Any) -> bool:
+    """Whether it reads so many rows of a unit, if asked to; where n is public it does not."""
+    options = estimator.get_params()
+    return options.get("n") is None and ("max_rows_per_unit" in options or isinstance(estimator, Asked))
 
 
 def _check_moves(estimator: Any, group: int) -> None:

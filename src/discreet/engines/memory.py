@@ -69,8 +69,8 @@ class Memory:
             self._drop(self._units.codes >= 0)  # rows of no unit count for nothing
 
     def _drop(self, kept: NDArray[np.bool_]) -> None:
-        self._table, self._y = self._table.take(kept), None if self._y is None else self._y[kept]
-        self._units = self._units and self._units.take(kept)
+        if not kept.all():
+            self.__dict__.update(self._take(kept).__dict__)
 
     def empty(self) -> Batch:
         """A batch without rows."""
@@ -220,12 +220,13 @@ class Memory:
         some._units = replace(self._units, shared=True)
         return some
 
-    def _take(self, heads: Any) -> Memory:
+    def _take(self, rows: Any) -> Memory:
+        rows = rows if isinstance(rows, slice) else np.flatnonzero(rows)
         some = Memory.__new__(Memory)
         some._block, some._start, some.columns, some.width = self._block, self._start, self.columns, self.width
-        some._table = self._table.take(heads)
-        some._y = None if self._y is None else chosen(self._y, heads)
-        some._units = None if self._units is None else self._units.take(heads)
+        some._table = self._table.take(rows)
+        some._y = None if self._y is None else chosen(self._y, rows)
+        some._units = None if self._units is None else self._units.take(rows)
         return some
 
     def count_replace_one(self) -> int:

@@ -25,7 +25,7 @@ from discreet.query import ROWS, Batch, BoundedSum, Exact, Image, Together, Tota
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
-BLOCKS = 2  # of rows that a core adds up at a time, in a batch that it reads
+BLOCKS = 8  # in a batch: fewer rows at a time are slower to decode, more take more memory
 
 
 class Stream:

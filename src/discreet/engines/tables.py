@@ -12,9 +12,9 @@ from discreet.query import Batch, Image
 CELLS = 1 << 18  # of a block: about what a core keeps in its cache
 
 
-def chosen(values: NDArray[Any], heads: Any) -> NDArray[Any]:
-    """The rows with heads; by their numbers, which is faster where they are few."""
-    return values[heads] if isinstance(heads, slice) else values.take(np.flatnonzero(heads), axis=0)
+def chosen(values: NDArray[Any], rows: Any) -> NDArray[Any]:
+    """Some of the rows: a slice of them, or by their numbers, which is faster than by marks where they are few."""
+    return values[rows] if isinstance(rows, slice) else values.take(rows, axis=0)
 
 
 class Array:
@@ -32,8 +32,8 @@ class Array:
     def __len__(self) -> int:
         return len(self._values)
 
-    def take(self, heads: Any) -> Array:
-        return Array(chosen(self._values, heads), self.columns, self._numeric)
+    def take(self, rows: Any) -> Array:
+        return Array(chosen(self._values, rows), self.columns, self._numeric)
 
     def block(self, start: int, stop: int) -> NDArray[Any]:
         rows = self._values[start:stop]
@@ -54,8 +54,8 @@ class Pandas:
     def __len__(self) -> int:
         return len(self._frame)
 
-    def take(self, heads: Any) -> Pandas:
-        return Pandas(self._frame.iloc[heads], self._numeric)
+    def take(self, rows: Any) -> Pandas:
+        return Pandas(self._frame.iloc[rows], self._numeric)
 
     def block(self, start: int, stop: int) -> NDArray[Any]:
         rows = self._frame.iloc[start:stop]
@@ -76,8 +76,8 @@ class Polars:
     def __len__(self) -> int:
         return int(self._frame.height)
 
-    def take(self, heads: Any) -> Polars:
-        return Polars(self._frame if isinstance(heads, slice) else self._frame.filter(heads), self._numeric)
+    def take(self, rows: Any) -> Polars:
+        return Polars(self._frame[rows], self._numeric)
 
     def block(self, start: int, stop: int) -> NDArray[Any]:
         import polars
@@ -101,8 +101,8 @@ class Sparse:
     def __len__(self) -> int:
         return int(self._matrix.shape[0])
 
-    def take(self, heads: Any) -> Sparse:
-        return Sparse(self._matrix[heads])
+    def take(self, rows: Any) -> Sparse:
+        return Sparse(self._matrix[rows])
 
     def block(self, start: int, stop: int) -> NDArray[Any]:
         with np.errstate(all="ignore"):
@@ -121,8 +121,8 @@ class Mapped:
     def __len__(self) -> int:
         return len(self._table)
 
-    def take(self, heads: Any) -> Mapped:
-        return Mapped(self._table.take(heads), self._image, self.columns)
+    def take(self, rows: Any) -> Mapped:
+        return Mapped(self._table.take(rows), self._image, self.columns)
 
     def block(self, start: int, stop: int) -> NDArray[Any]:
         size = max(64, CELLS // max(1, self._table.width, self.width))

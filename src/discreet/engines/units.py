@@ -87,7 +87,7 @@ def _form(value: Any) -> Any:
     """One form for values that are equal; None for what is missing."""
     form = canonical(value)
     if form is None and isinstance(value, (bytes, date, UUID, Decimal)):
-        return f"{type(value).__name__} {value}"
+        return f"{type(value).__name__} {value!r}"
     return form
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from discreet.mechanisms.keystream import Keystream
+from discreet.mechanisms.keystream import Keystream, zeros
 
 _SHORT, _LONG, _UNIT = 0, 1, 2  # what is looked up: in the first byte of a block, so that no two share one
 
@@ -31,7 +31,6 @@ class Coins:
 
     def __init__(self, key: bytes) -> None:
         self._key = key
-        self._count = 0
 
     @classmethod
     def fresh(cls, rng: Keystream) -> Coins:
@@ -78,5 +77,5 @@ class Coins:
         """Bytes start .. stop-1 of a stream of counter mode: its blocks are (kind, 0, ..., number of the block)."""
         first = start // 16
         counter = bytes([kind]) + first.to_bytes(15, "big")
-        made = Cipher(algorithms.AES(self._key), modes.CTR(counter)).encryptor().update(bytes(stop - 16 * first))
+        made = Cipher(algorithms.AES(self._key), modes.CTR(counter)).encryptor().update(zeros(stop - 16 * first))
         return np.frombuffer(made, np.uint8)[start - 16 * first :]

@@ -54,9 +54,8 @@ class Keystream:
         self._words: list[int] = []
 
     def _bytes(self, count: int) -> bytes:
-        zeros = _ZEROS[:count] if count <= len(_ZEROS) else bytes(count)
         with self._lock:
-            return self._encrypt(zeros)
+            return self._encrypt(zeros(count))
 
     def u64(self, n: int) -> NDArray[np.uint64]:
         """`n` words of 64 bits."""
@@ -102,6 +101,11 @@ def _after_fork() -> None:
 if hasattr(os, "register_at_fork"):  # not where nothing forks
     os.register_at_fork(after_in_child=_after_fork)
 _DEFAULT = Keystream()
+
+
+def zeros(count: int) -> memoryview | bytes:
+    """So many bytes of zero: what counter mode turns into keystream."""
+    return _ZEROS[:count] if count <= len(_ZEROS) else bytes(count)
 
 
 def default() -> Keystream:

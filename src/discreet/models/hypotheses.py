@@ -51,8 +51,8 @@ class HypothesisClass(PrivateClassifier):
         classes once, before any row.
     rowwise : True gives your hypotheses one row at a time, so that an answer cannot depend on other rows. False gives
         them blocks of rows: faster, and you vouch for it, to the last bit of rounding.
-    neighbours, unit, max_rows_per_unit, n, bounds, classes, ledger, random_state : as in every private classifier. Hypotheses of your own
-        need no bounds; features are clipped if there are some.
+    neighbours, unit, max_rows_per_unit, n, bounds, classes, ledger, random_state : as in every private classifier.
+        Hypotheses of your own need no bounds; features are clipped if there are some.
 
     Attributes
     ----------

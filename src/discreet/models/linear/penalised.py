@@ -103,7 +103,7 @@ class Ridge(Penalised):
     epsilon, delta : the promise; delta = 0 for the pure one.
     alpha : the weight of the penalty, as in scikit-learn: it is on the coefficients in the units of the data, and the
         intercept is free. `repenalised` tries others at no cost.
-    fit_intercept, clip, neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state : as in `LinearRegression`.
+    fit_intercept, clip, neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state : of `LinearRegression`.
 
     Attributes and guarantee are those of `LinearRegression(method="auto")`, whose moments are solved.
 
@@ -164,7 +164,7 @@ class ElasticNet(Penalised):
     ----------
     epsilon, delta : the promise; delta = 0 for the pure one.
     alpha, l1_ratio : the penalty. `repenalised` tries others at no cost.
-    fit_intercept, clip, neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state : as in `LinearRegression`.
+    fit_intercept, clip, neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state : of `LinearRegression`.
 
     Standard errors and intervals are those of the solution without a penalty, from the same moments.
 
@@ -239,7 +239,7 @@ class Lasso(ElasticNet):
     ----------
     epsilon, delta : the promise; delta = 0 for the pure one.
     alpha : the weight of the penalty. `repenalised` tries others at no cost.
-    fit_intercept, clip, neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state : as in `LinearRegression`.
+    fit_intercept, clip, neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state : of `LinearRegression`.
     """
 
     def __init__(

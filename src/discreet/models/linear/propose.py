@@ -15,8 +15,8 @@ from discreet.budget import Budget, approximate
 from discreet.engines import Rows
 from discreet.events import Approximate, Event, Gaussian
 from discreet.inside import Inside
-from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.coins import Coins
+from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.threshold import AboveThreshold
 from discreet.models.linear.problem import Fit, Problem, features, target

@@ -63,3 +63,9 @@ class Fit:
     bounds: Bounds
     narrow: Bounds
     notes: tuple[str, ...] = ()
+
+
+def around_zero(bounds: Bounds) -> Bounds:
+    """Bounds with zero in their middle: without an intercept nothing can make up for a shift."""
+    far = np.maximum(np.abs(bounds.lower), np.abs(bounds.upper))
+    return Bounds(-far, far, bounds.target, bounds.classes)

@@ -62,8 +62,8 @@ class OnlineClassifier(LinearClassifier):
     clip : rows (1, scaled features) longer than this are shrunk onto it; √(1 + d/2) if None.
     watch : share of the budget for counting, in every round, the rows and the mistakes made on them before learning
         from them: an honest estimate of how good the learner has been.
-    neighbours, unit, max_rows_per_unit, n, bounds, classes, ledger, random_state : as in every private classifier. Where bounds or classes
-        are not given they are estimated from the rows of the first call.
+    neighbours, unit, max_rows_per_unit, n, bounds, classes, ledger, random_state : as in every private classifier.
+        Where bounds or classes are not given they are estimated from the rows of the first call.
 
     Attributes
     ----------
@@ -179,8 +179,8 @@ class OnlineClassifier(LinearClassifier):
         """
         if self.unit is not None:
             raise NotSupported(
-                "Rounds of a stream are of different units, which cannot be seen from one round: `partial_fit` takes no "
-                "`unit`. Hint: `fit` on all rows, or one row per unit in the whole stream."
+                "Rounds of a stream are of different units, which cannot be seen from one round: `partial_fit` takes "
+                "no `unit`. Hint: `fit` on all rows, or one row per unit in the whole stream."
             )
         stream = getattr(self, "_stream", None)
         if stream is None:

@@ -15,8 +15,8 @@ from discreet.budget import Budget
 from discreet.engines import Rows
 from discreet.events import Event, Gaussian, Pure
 from discreet.inside import Inside
-from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.coins import Coins
+from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
 from discreet.models.sgd.design import BITS, Design

@@ -1,0 +1,122 @@
+"""How many rows there are of each class: counted, and counted once more in the shape of another question."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.budget import Share
+from discreet.curator import Curator
+from discreet.images import missing
+from discreet.query import Batch, BoundedSum, OneHot
+from discreet.release import Release
+
+Floats = NDArray[np.float64]
+
+PRIOR = 0.3  # variance of the mean of labels ±1 between data sets
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Noisy numbers of rows of each class, the deviation of their noise, and of that in the difference of two."""
+
+    value: Floats
+    std: float
+    apart: float | None = None
+
+    @property
+    def doubt(self) -> float:
+        """The deviation of the noise in the difference of two counts."""
+        return self.apart or math.sqrt(2) * self.std
+
+    @property
+    def lead(self) -> float:
+        """How far the likeliest class is ahead of the next, in deviations of the noise."""
+        if len(self.value) < 2:
+            return math.inf
+        second, first = np.sort(self.value)[-2:]
+        return float(first - second) / self.doubt
+
+    def with_all(self, found: Release) -> Counts:
+        """These and those of `all_again`, averaged by their precision."""
+        there = np.diag(found.value)[: len(self.value)]
+        return Counts(*_average((self.value, self.std), (there, float(found.std[0, 0]))))
+
+    def with_more(self, found: Release) -> Counts:
+        """These and those of `again`, averaged by their precision; of two classes these tell the difference alone."""
+        value, std = found.value[0], float(found.std)
+        if len(self.value) == 1:
+            return self
+        if value.ndim == 0:
+            total = self.value.sum()
+            apart, left = _average((self.value[1] - self.value[0], self.doubt), (value, std))
+            return Counts(np.array([total - apart, total + apart]) / 2, self.std, left)
+        return Counts(*_average((self.value, self.std), (value, std)))
+
+
+def _average(one: tuple[Any, float], other: tuple[Any, float]) -> tuple[Any, float]:
+    """Two noisy values of the same, averaged by their precision, and the deviation of the result."""
+    (a, a_std), (b, b_std) = one, other
+    total = a_std**-2 + b_std**-2
+    return (a * a_std**-2 + b * b_std**-2) / total, total**-0.5
+
+
+def class_counts(curator: Curator, share: Share, classes: int) -> Counts:
+    """The noisy number of whole rows of each class."""
+
+    def codes(rows: Batch) -> NDArray[np.int64]:
+        assert rows.y is not None
+        return np.where(missing(rows) | ~np.isfinite(rows.y), -1, np.nan_to_num(rows.y)).astype(np.int64)
+
+    found = curator.measure(BoundedSum(OneHot(codes, classes), name="classes"), share)
+    return Counts(np.asarray(found.value, np.float64), float(np.max(found.std)))
+
+
+def again(width: int, classes: int, name: str) -> BoundedSum:
+    """Classes counted once more, in the shape of a gradient, so that what is asked looks the same."""
+
+    def one(rows: Batch) -> Floats:
+        return np.where(missing(rows), np.nan, 1.0)[:, None] * np.eye(1, width)
+
+    def label(rows: Batch) -> Floats:
+        return _indicators(rows, classes) if classes > 2 else 2 * np.asarray(rows.y) - 1
+
+    return BoundedSum(one, label, norm=1, left_norm=1, name=name)
+
+
+def all_again(width: int, classes: int, name: str) -> BoundedSum:
+    """Classes counted once more on the diagonal of a matrix, in the shape of X'X."""
+
+    def label(rows: Batch) -> Floats:
+        wide = np.zeros((len(rows), width))
+        wide[:, :classes] = np.where(missing(rows)[:, None], np.nan, _indicators(rows, classes))
+        return wide
+
+    return BoundedSum(label, label, norm=1, name=name)
+
+
+def _indicators(rows: Batch, classes: int) -> Floats:
+    assert rows.y is not None
+    return (rows.y[:, None] == np.arange(classes)) + np.where(np.isfinite(rows.y), 0.0, np.nan)[:, None]
+
+
+def total_rows(counts: Counts, public: int | None) -> float:
+    """The number of rows: public, or a noisy one that is never too small for its noise."""
+    if public is not None:
+        return max(float(public), 1.0)
+    total, std = float(counts.value.sum()), counts.std * math.sqrt(len(counts.value))
+    return max((total + math.sqrt(total**2 + 4 * std**2)) / 2, 1.0)
+
+
+def shares_of(counts: Counts) -> Floats:
+    """The share of each class, shrunk towards equal ones as its noise has it."""
+    k, std = len(counts.value), counts.doubt / math.sqrt(2)
+    total = max(float(counts.value.sum()), std)
+    even = counts.value / total - 1 / k
+    found = 1 / k + even * PRIOR / (PRIOR + 4 * (std / total) ** 2)
+    found = np.clip(found, 0.005 / k, None)
+    return np.asarray(found / found.sum())
