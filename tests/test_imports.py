@@ -12,7 +12,7 @@ ROOT = Path(discreet.__file__).parent
 # Each tier may import from itself and from those before it.
 TIERS = (
     ("errors", "events", "bounds", "budget", "query", "images", "powers", "release", "labels", "documents"),
-    ("engines", "mechanisms", "accounting", "stores"),
+    ("engines", "mechanisms", "accounting", "stores", "anonymity"),
     ("ledger", "reading", "retry", "lipschitz", "inside", "curator", "ranges", "datasets", "preprocessing", "features"),
     ("stats", "models", "audit"),
     ("checks", "evaluate"),
@@ -58,6 +58,12 @@ def test_engines_import_nothing_private():
     for name, path in modules():
         if name == "engines":
             assert set(imports(path)) <= allowed, path
+
+
+def test_anonymity_knows_nothing_of_private_release():
+    for name, path in modules():
+        if name == "anonymity":
+            assert set(imports(path)) <= {"anonymity", "errors"}, path
 
 
 HEAVY = ("sklearn", "scipy", "matplotlib", "pandas", "polars", "rich", "dp_accounting", "mpmath")

@@ -15,7 +15,7 @@ from discreet.accounting import epsilon
 from discreet.checks import behaviour, estimator_checks, prepared
 from discreet.events import Gaussian, Pure, Sampled, flatten
 from discreet.models import LogisticRegression
-from discreet.models.logistic import descent, moments
+from discreet.models.logistic import counts, descent, moments, walk
 from discreet.models.logistic.directions import Directions, gradient, many, two
 from discreet.models.logistic.quadratic import shrunk_solution
 from discreet.query import Batch
@@ -139,6 +139,16 @@ def test_hardly_any_budget_gives_the_likelier_class():
     for method in ("auto", "gradient", "quadratic", "output"):
         with pytest.warns(NoiseWarning, match="too few rows"):
             LogisticRegression(0.02, bounds=BOUNDS, n=400, method=method).fit(X, y)
+
+
+@pytest.mark.parametrize("n", [None, 800])
+def test_a_plain_majority_is_kept(n):
+    """Means over 20 seeds: of 800 rows, 4 to 1, with slopes too faint for ε = 0.1, at most 0.01 below the majority."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (800, 10))
+    y = np.where(rng.random(800) < 0.2, "yes", "no")
+    hits = [seeded(data=(X, y), epsilon=0.1, n=n, random_state=seed).score(X, y) for seed in range(20)]
+    assert np.mean(hits) > np.mean(y == "no") - 0.01
 
 
 def test_checks_for_what_is_public_and_what_is_not():
@@ -289,14 +299,52 @@ def test_moments_are_shrunk_towards_each_other():
 
 
 def test_the_noise_of_a_walk_is_as_computed():
-    """Against simulation: 4000 walks of noise 1 in each step."""
-    noise = np.random.default_rng(0).normal(size=(4000, 12))
-    for factor in (0.0, 0.5, 0.9):
+    """Against simulation: 4000 walks of more and more noise in each step."""
+    sizes = np.linspace(0.5, 2, 12)
+    noise = np.random.default_rng(0).normal(size=(4000, 12)) * sizes
+    for factor, last in ((0.0, 6), (0.5, 6), (0.9, 3), (1.0, 1)):
         theta, late = np.zeros(4000), []
         for i in range(12):
             theta = factor * theta + noise[:, i]
-            late += [theta] if i >= 6 else []
-        assert descent.remembered(12, factor) == pytest.approx(np.std(np.mean(late, axis=0)), rel=0.05)
+            late += [theta] if i >= 12 - last else []
+        assert walk.remembered(sizes, factor, last) == pytest.approx(np.std(np.mean(late, axis=0)), rel=0.05)
+
+
+@pytest.mark.parametrize(("level", "slope"), [(0.0, 0.5), (1.0, 2.0), (-1.5, 4.0)])
+def test_steps_are_newtons_for_normal_rows(level, slope):
+    """Against the curvature of the loss for 400,000 normal rows, across θ and along it."""
+    z = np.random.default_rng(0).normal(size=(400_000, 3))
+    z[:, 0] = 1.0
+    theta = np.array([level, slope, 0.0])
+    chance = 1 / (1 + np.exp(-z @ theta))
+    bend = chance * (1 - chance)
+    along = np.mean(bend * (z @ theta) ** 2) / (theta @ theta)
+    across = np.mean(bend * z[:, 2] ** 2)
+    found = walk.longer(theta, level, 0.0)
+    assert found[0] == pytest.approx(min(0.25 / across, walk.LONGEST), rel=0.02)
+    assert found[1] == pytest.approx(min(max(0.25 / along, 0.25 / across), walk.LONGEST), rel=0.02)
+    assert walk.longer(theta, level, 10.0) == (1.0, 1.0)
+
+
+def test_classes_far_apart_are_as_sure_as_they_are():
+    """Log odds at ε = 8 come within 7% of those without privacy, where the loss is flat; at this seed."""
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1, 1, (20_000, 4))
+    y = np.where(rng.random(20_000) < 1 / (1 + np.exp(-X @ (4 * SLOPE))), "yes", "no")
+    model = seeded(data=(X, y), epsilon=8.0)
+    ordinary = linear_model.LogisticRegression(C=1e4).fit(X, y)
+    assert np.linalg.norm(model.coef_ - ordinary.coef_) < 0.07 * np.linalg.norm(ordinary.coef_)
+
+
+def test_slopes_that_noise_would_have_made_are_taken_off():
+    """Of 400 draws of noise alone, with a plain majority nearly none is left; what is beyond doubt stays."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(400, 1, 11))
+    left = [descent.trimmed(one, np.ones(11), True, 5.0) for one in noise]
+    assert np.mean([factor > 0.1 for _, factor in left]) < 0.06
+    assert np.mean([moved[0, 0] != 0 for moved, _ in left]) < 0.1
+    assert all(descent.trimmed(one, np.ones(11), True, 0.0)[1] == 1 for one in noise[:9])
+    assert descent.trimmed(100 * noise[0], np.ones(11), True, 5.0)[1] > 0.99
 
 
 def test_a_solution_without_noise_is_the_solution():
@@ -310,11 +358,14 @@ def test_recounts_keep_the_shape_of_a_gradient():
     for classes in (2, 4):
         y = np.array([0.0, 1.0, 1.0, np.nan])
         X = np.array([[1.0], [1.0], [1.0], [1.0]])
-        query = descent._recount(3, classes, "round 1")
+        query = counts.again(3, classes, "round 1")
         total = query(Batch(X, y)) * 2.0 ** query.exponent((3, 1 if classes == 2 else classes))
         expected = np.zeros((3,) if classes == 2 else (3, classes))
         expected[0] = 1 if classes == 2 else [1, 2, 0, 0]
         np.testing.assert_allclose(total, expected, atol=1e-6)
+    query = counts.all_again(3, 2, "look")
+    total = query(Batch(X, y)) * 2.0 ** query.exponent((3, 3))
+    np.testing.assert_allclose(total, np.diag([1.0, 2.0, 0.0]), atol=1e-6)
 
 
 def test_counting_again_leaves_less_and_less_noise():
@@ -322,9 +373,9 @@ def test_counting_again_leaves_less_and_less_noise():
     rng = np.random.default_rng(0)
     found = []
     for _ in range(2000):
-        counts = descent.Counts(np.array([30.0, 50.0]) + rng.normal(0, 10, 2), 10.0)
+        seen = counts.Counts(np.array([30.0, 50.0]) + rng.normal(0, 10, 2), 10.0)
         for _ in range(16):
-            counts = counts.with_more(SimpleNamespace(value=np.array([20 + rng.normal(0, 8)]), std=8.0))
-        found.append(counts.value[1] - counts.value[0])
+            seen = seen.with_more(SimpleNamespace(value=np.array([20 + rng.normal(0, 8)]), std=8.0))
+        found.append(seen.value[1] - seen.value[0])
     assert np.std(found) == pytest.approx(1 / np.sqrt(1 / 200 + 16 / 64), rel=0.1)
     assert np.mean(found) == pytest.approx(20, abs=0.3)

@@ -151,6 +151,25 @@ def test_statistics_are_the_same_bits(visits, frame):
         assert np.all(np.asarray(here) == np.asarray(there))
 
 
+def test_text_is_counted_by_a_public_list(visits, frame):
+    for columns in (["kind"], ["kind", "person"]):
+        lists = [["yes", "no", "none"], [3, 7, "x"]][: len(columns)]
+        private = [
+            histogram(x, categories=lists if len(lists) > 1 else lists[0], random_state=4).value
+            for x in (frame[columns], from_spark(visits, columns=columns))
+        ]
+        assert (private[0] == private[1]).all() and private[0].size == 3 ** len(columns)
+
+
+def test_a_data_frame_can_be_given_as_it_is(visits, frame):
+    some = visits.select(*FEATURES, "cost", "kind")
+    private = LinearRegression(bounds=BOUNDS, random_state=3)
+    here = private.fit(frame[FEATURES], frame.cost).coef_
+    assert (private.fit(some.drop("kind"), "cost").coef_ == here).all()
+    with pytest.raises(TypeError, match="'kind' is text"):
+        private.fit(some, "kind")  # before anything is charged
+
+
 def test_several_sums_are_read_at_once(visits, frame):
     sums = [Together((outer(), replaced)) for replaced in [BoundedSum(OneHot(first_cell(), 2))] for _ in range(2)]
     there = from_spark(visits, "cost", FEATURES).sum(sums[0])

@@ -14,6 +14,7 @@ import pytest
 
 import discreet as dc
 from discreet import stats
+from discreet.checks.engines import check_engine
 from discreet.engines import parallel, progress, stream
 from discreet.engines.memory import Memory
 from discreet.engines.sources import opened, scan_csv, scan_parquet
@@ -208,7 +209,7 @@ def test_units_over_pieces(source, folder, table):
     """Units have rows in several files: bounded, shared, clipped as a whole, sampled and blocked as in memory."""
     rows = open_source(source, folder, table, [*FEATURES, "patient"], "cost").by("patient")
     here = Memory(table.select(*FEATURES, "patient"), table["cost"], unit="patient")
-    assert rows.columns == tuple(FEATURES) and rows.belongs
+    assert rows.columns == tuple(FEATURES) and rows.unit == "patient"
     assert rows.count_replace_one() == here.count_replace_one() < N
     assert (rows.sum(BOTH) == here.sum(BOTH)).all()
     for limit in (1, 2, 5):
@@ -357,6 +358,8 @@ def test_missing_files_and_columns(folder, tmp_path):
     for options in ({"target": "price"}, {"columns": ["age", "price"]}, {"unit": "price"}):
         with pytest.raises(ValueError, match="no column 'price'"):
             scan_parquet(folder / "whole.pq", **options)
+    with pytest.raises(ValueError, match=r"must differ. Twice: \['age'\]"):
+        scan_parquet(folder / "whole.pq", columns=["age", "age"])
     (tmp_path / "text.parquet").write_text("no Parquet at all")
     with pytest.raises(EngineError, match=r"text\.parquet.* cannot be read as a Parquet file"):
         scan_parquet(tmp_path / "text.parquet")
@@ -470,3 +473,23 @@ def test_progress(folder, capsys, monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     scan_parquet(folder / "whole.pq", columns=["age"]).sum(PRODUCT)
     assert "rows/s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("source", ["parquet", "csv", "polars", "arrow", "duckdb"])
+def test_the_contract_of_engines(source, tmp_path):
+    made = iter(range(1000))
+
+    def make(columns, target, unit):
+        table = pl.DataFrame(columns, strict=False)
+        path = tmp_path / f"{source}-{next(made)}"
+        if source == "parquet":
+            pq.write_table(table.to_arrow(), f"{path}.parquet", row_group_size=7)
+            return scan_parquet(f"{path}.parquet", target, unit=unit)
+        if source == "csv":
+            table.write_csv(f"{path}.csv")
+            return scan_csv(f"{path}.csv", target, unit=unit)
+        given = {"polars": table.lazy, "arrow": table.to_arrow, "duckdb": lambda: duckdb.from_arrow(table.to_arrow())}
+        rows = opened(given[source](), target)
+        return rows if unit is None else rows.by(unit)
+
+    check_engine(make)

@@ -138,7 +138,7 @@ def test_people_and_rows(tmp_path, capsys):
     assert "not the study's data" in text
     found = {(r["measure"], r["way"], r["epsilon"], r["repeat"]): float(r["value"]) for r in rows}
     mean = {key: np.mean([found[(*key, repeat)] for repeat in "01"]) for key in {key[:3] for key in found}}
-    for way in (*people.WAYS, people.PLAIN):
+    for way in (*people.WAYS, people.PLAIN, people.PLAIN_PEOPLE):
         assert mean["R2", way, "3"] > 0.7 and mean["AUC", way, "3"] > 0.65
     # noise for five rows is five times as large as noise for one, and shares have that
     assert mean["R2", "people, 5", "0.1"] < mean["R2", people.SHARES, "0.1"] < mean["R2", people.PLAIN, "0.1"]

@@ -74,9 +74,10 @@ def test_text_and_numbers_have_different_names():
 def test_rows_have_one_mark_whatever_holds_them():
     x = np.array([1.0, -0.0, np.nan, 0.5, 1e300])
     as_objects = np.array([1, 0, None, 0.5, 1e300], object)
-    assert np.array_equal(marks([x, x], coins()), marks([as_objects, x], coins()))
-    assert len(set(marks([x], coins()).tolist())) == 5
-    assert len(marks([np.array(["a", 2**2000, None], object)], coins())) == 3
+    nobody = np.zeros(5, np.uint64)
+    assert np.array_equal(marks([x, x], coins(), nobody), marks([as_objects, x], coins(), nobody))
+    assert len(set(marks([x], coins(), nobody).tolist())) == 5
+    assert len(marks([np.array(["a", 2**2000, None], object)], coins(), nobody[:3])) == 3
 
 
 # At most so many rows of each -------------------------------------------------------------------------
@@ -104,9 +105,11 @@ def test_what_is_kept_of_a_unit_depends_on_its_own_rows_alone():
     X, y, people = rows_of()
     some = people % 2 == 0
     key = coins()
-    mark = marks([*X.T, y], key)
+    words = key.of_units(grouped(np.arange(90))[1])
+    mark = marks([*X.T, y], key, words[people])
     among_all = first_of_each(people.astype(np.int64), mark, 2)
-    by_themselves = first_of_each(people[some].astype(np.int64), marks([*X[some].T, y[some]], key), 2)
+    alone = marks([*X[some].T, y[some]], key, words[people[some]])
+    by_themselves = first_of_each(people[some].astype(np.int64), alone, 2)
     assert np.array_equal(among_all[some], by_themselves)
     order = np.random.default_rng(3).permutation(len(X))
     one, other = Memory(X, y, unit=people), Memory(X[order], y[order], unit=people[order])
@@ -119,14 +122,14 @@ def test_equal_rows_of_a_unit_are_not_kept_all_at_once():
 
 
 def test_each_row_of_a_unit_is_as_likely_to_be_kept():
-    """One of 4 rows, for 4,000 units: |z| > 6 for one of the four places has probability below 1e-8."""
-    rng = np.random.default_rng(2)
-    X, people = rng.uniform(-1, 1, (16_000, 2)), np.repeat(np.arange(4000), 4)
-    X[::4] = 0.25  # the same row in every unit is no likelier than another
-    kept = first_of_each(people, marks(list(X.T), coins()), 1).reshape(4000, 4).mean(axis=0)
-    others = kept[1:]  # the one that all units hold has one mark, so it is not independent between units
-    assert abs(others.mean() * 3 + kept[0] - 1) < 1e-12
-    assert abs(others - others.mean()).max() < 6 * np.sqrt(0.25 * 0.75 / 4000)
+    """One of 4 rows, for 4,000 units: |z| > 6 for one of the four places has probability below 1e-8.
+
+    All units hold the same four rows: what is kept of one says nothing of another.
+    """
+    X, people = np.tile([[0.25, 1.0], [0.25, 0.5], [0.0, 0.5], [1.0, 0.5]], (4000, 1)), np.repeat(np.arange(4000), 4)
+    kept = Memory(X, X[:, 0] + X[:, 1], unit=people).bounded(1, coins()).targets()
+    shares_of = [np.mean(kept == total) for total in (1.25, 0.75, 0.5, 1.5)]
+    assert np.abs(np.array(shares_of) - 0.25).max() < 6 * np.sqrt(0.25 * 0.75 / 4000)
 
 
 def test_rows_of_nobody_count_for_nothing():
@@ -190,6 +193,29 @@ def test_a_unit_counts_once_by_its_mean_and_a_sum_by_its_sum():
         assert count(x, **options).value == pytest.approx(3, abs=1e-3)
         assert mean(x, bounds=(0, 1), **options).value == pytest.approx((1 + 0 + 0.25) / 3, abs=1e-3)
         assert sum(x, bounds=(0, 1), **options).value == pytest.approx(1 + 0 + 0.5, abs=1e-3)  # 4 is clipped to 1
+
+
+def test_rows_and_promise_are_of_the_same_unit():
+    """Rows told of one unit serve no promise for another, nor one for rows: samples would go by the wrong ones."""
+    table, y = frame(people=60)
+    table["visit"] = np.arange(len(table))
+    rows = Memory(table[["age", "dose", "visit"]], y, unit="visit")
+    for unit in ("person", None):
+        with pytest.raises(ValueError, match="'visit'"):
+            LinearRegression(1.0, 1e-6, bounds=BOUNDS, unit=unit).fit(rows)
+        with pytest.raises(ValueError, match="'visit'"):
+            count(rows, unit=unit)
+    assert LinearRegression(1.0, 1e-6, bounds=BOUNDS, unit="visit").fit(rows).release_.unit == "visit"
+
+
+@pytest.mark.parametrize("kind", [lambda table: table, polars.from_pandas])
+def test_units_beyond_what_floats_hold_are_told_apart(kind):
+    table = pd.DataFrame({"x": [1.0, 0.5, 0.25], "person": [2**60, 2**60 + 1, 2**60]})
+    for rows in (Memory(kind(table), unit="person"), Memory(kind(table)).by("person")):
+        assert len(rows._units.names) == 2 and rows.columns == ("x",)
+    array = Memory(np.array([[1, 2**60], [2, 2**60 + 1]]))
+    array.columns = array._table.columns = ("x", "person")
+    assert len(array.by("person")._units.names) == 2
 
 
 # The promise ------------------------------------------------------------------------------------------
@@ -361,6 +387,7 @@ def test_statistics_keep_the_promise_for_units(name):
         ({"unit": "person", "max_rows_per_unit": 2, "n": 100}, ValueError, "cannot be public"),
         ({"max_rows_per_unit": 2}, ValueError, "needs a `unit`"),
         ({"unit": np.zeros(3)}, ValueError, "unit for each row"),
+        ({"unit": "row"}, ValueError, "rename"),
     ],
 )
 def test_bad_units_are_refused_and_nothing_is_charged(options, error, text):

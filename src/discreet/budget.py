@@ -166,17 +166,14 @@ class Budget:
         return {name: getattr(self, name) for name in ("epsilon", "delta", "neighbours", "unit")}
 
 
-def unit_name(unit: Any) -> str:
-    """What a unit is called: by its column, or as such where it comes as an array; a row where there is none."""
-    return "row" if unit is None else unit if isinstance(unit, str) else "unit"
-
-
 def check_unit(owner: str, budget: Budget, unit: Any, limit: int | None, n: int | None) -> None:
     """Raise where a promise for units with many rows cannot be kept, or means nothing."""
     if unit is None:
         if limit is not None:
             raise ValueError(f"`max_rows_per_unit` of {owner} needs a `unit`: rows by themselves have no others.")
         return
+    if isinstance(unit, str) and unit == "row":
+        raise ValueError("A `unit` is not called 'row', which stands for rows by themselves. Hint: rename the column.")
     if budget.neighbours != "add-remove":
         raise ValueError(
             f"With a `unit`, the neighbours of {owner} are 'add-remove': how many rows a unit has is not public. "

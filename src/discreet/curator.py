@@ -333,6 +333,8 @@ class Curator:
 
         One block is all of the rows, and no coin is drawn.
         """
+        if count > 1:
+            self._check_places()
         self._charge(share.plan)
         blocks = iter([self._rows]) if count == 1 else self._rows.blocks(count, Coins.fresh(self._rng))
         return (self.next(rows) for rows in blocks)
@@ -353,6 +355,7 @@ class Curator:
         """
         if self._lot is not None:
             raise LedgerError("A lot is not sampled again: a sample of a sample is another plan.")
+        self._check_places()
         self._charge(lot.plan)
         self._use(lot, "This lot was drawn already: measuring twice on one sample costs more than two samples.")
         rows = self._rows.sample(lot.plan.rate, Coins.fresh(self._rng))
@@ -361,6 +364,10 @@ class Curator:
         curator._paid, curator._charges, curator._used = self._paid, self._charges, self._used
         curator.releases, curator._lot, curator._lock = self.releases, lot, self._lock
         return curator
+
+    def _check_places(self) -> None:
+        """Let an engine refuse to draw coins by places, before anything is charged for them."""
+        getattr(self._rows, "check_places", lambda: None)()
 
     def _pay(self, share: Share) -> Event:
         """The event of this share; its whole plan is charged before the first of its shares is used."""

@@ -127,3 +127,11 @@ def canonical(value: Any) -> Any:
     except Exception:  # whatever a strange value does: it is no label, and tells nothing of itself
         return None
     return None
+
+
+def unit_name(unit: Any) -> str:
+    """What a unit is called: by its column, by the name of a series, or "unit"; a row where there is none."""
+    if unit is None or isinstance(unit, str):
+        return unit or "row"
+    name = getattr(unit, "name", None)
+    return name if isinstance(name, str) and name else "unit"

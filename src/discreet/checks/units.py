@@ -45,11 +45,9 @@ class Summed:
 class Recorder:
     """Rows that remember what was asked of them, and of what was made of them."""
 
-    belongs = True
-
     def __init__(self, rows: Memory, steps: tuple[Step, ...] = (), seen: list[Summed] | None = None) -> None:
         self._rows, self._steps, self.seen = rows, steps, [] if seen is None else seen
-        self.width, self.columns = rows.width, rows.columns
+        self.width, self.columns, self.unit = rows.width, rows.columns, rows.unit
 
     def empty(self) -> Batch:
         """A batch without rows."""
@@ -127,8 +125,9 @@ def _check_order(estimator: Any) -> None:
     seen = []
     for some in (slice(None), order):
         with _quiet():
-            estimator.set_params(unit=units[some])
-            release = _fit(estimator, (_rows(estimator, X[some], y[some], units[some]), None), random_state=11)
+            people = units[some]
+            estimator.set_params(unit=people)
+            release = _fit(estimator, (_rows(estimator, X[some], y[some], people), None), random_state=11)
         seen.append(_bits(release))
     assert seen[0] == seen[1], "with a unit, the release depends on the order of rows"
 

@@ -35,6 +35,7 @@ class Rows(Protocol):
 
     width: int
     columns: tuple[str, ...] | None
+    unit: Any  # that rows were told of, by its name; None where there is none, and again once rows are bounded or share
 
     def empty(self) -> Batch:
         """A batch without rows: the schema."""

@@ -47,7 +47,7 @@ def _memory(stream: Stream, found: list[Copied], dtype: Any) -> Memory:
     memory._table, memory.columns = Array(X, stream.columns), stream.columns
     if none.y is not None:
         memory._y = np.concatenate([none.y, *(one[2] for one in found if one[2] is not None)])
-    if stream.belongs:
+    if stream.of_units:
         codes = np.concatenate([np.zeros(0, np.int64), *(one[3] for one in found if one[3] is not None)])
         memory._units = Units(codes, stream.index.names, stream.sharing)
     return memory

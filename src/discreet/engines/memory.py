@@ -34,7 +34,8 @@ class Memory:
     y : one number per row, or None.
     numeric : False keeps the values of X as they are (labels, say) instead of asking for numbers.
     labels : True keeps those of y; `coded` makes numbers of them.
-    unit : the column of X, by its name, or the array that says which unit each row belongs to.
+    unit : the column of X, by its name, or the array that says which unit each row belongs to. (Once what is a unit's
+        has been bounded it is None again: from there on rows are rows.)
     start : the place of the first row, where these rows are a piece of others: coins are looked up by places.
     block : how many rows to read at a time; what fits a core's cache, if None. The result is the same to the bit.
     """
@@ -53,7 +54,7 @@ class Memory:
         start: int = 0,
         block: int | None = None,
     ) -> None:
-        self._block, self._start = block, start
+        self._block, self._start, self.unit = block, start, unit
         X, unit = apart(X, unit)
         self._table = table(X, numeric)
         self._y = None if y is None else label_column(y, "y") if labels else column(y, "y")
@@ -192,38 +193,35 @@ class Memory:
         """The same rows, each belonging to the unit that this column names; the column is no feature then."""
         if self.columns is None or unit not in self.columns:
             raise ValueError(f"There is no column {unit!r} to say which unit a row belongs to.")
-        place = self.columns.index(unit)
-        kept = [i for i in range(self.width) if i != place]
-        some = self.map(lambda batch: batch.X[:, kept], [self.columns[i] for i in kept])
-        some._units = Units.of(self.whole()[:, place])
+        some = self._take(slice(None))
+        some._table, values = self._table.apart(unit)
+        some.columns, some.width, some.unit = some._table.columns, some._table.width, unit
+        some._units = Units.of(values)
         some._drop(some._units.codes >= 0)
         return some
-
-    @property
-    def belongs(self) -> bool:
-        """Whether rows belong to units."""
-        return self._units is not None
 
     def bounded(self, limit: int, coins: Coins) -> Memory:
         """At most `limit` rows of each unit, by a keyed hash of what they hold."""
         assert self._units is not None
         columns = [*self._table.block(0, len(self._table)).T, *([] if self._y is None else [self._y])]
-        some = self._take(first_of_each(self._units.codes, marks(columns, coins), limit))
+        mark = marks(columns, coins, self._units.spread(coins.of_units(self._units.names)))
+        some = self._take(first_of_each(self._units.codes, mark, limit))
         assert some._units is not None
-        some._units = replace(some._units, shared=False)
+        some._units, some.unit = replace(some._units, shared=False), None
         return some
 
     def shared(self) -> Memory:
         """Rows that share what their unit may add."""
         assert self._units is not None
         some = self._take(slice(None))
-        some._units = replace(self._units, shared=True)
+        some._units, some.unit = replace(self._units, shared=True), None
         return some
 
     def _take(self, rows: Any) -> Memory:
         rows = rows if isinstance(rows, slice) else np.flatnonzero(rows)
         some = Memory.__new__(Memory)
         some._block, some._start, some.columns, some.width = self._block, self._start, self.columns, self.width
+        some.unit = self.unit
         some._table = self._table.take(rows)
         some._y = None if self._y is None else chosen(self._y, rows)
         some._units = None if self._units is None else self._units.take(rows)
@@ -267,4 +265,6 @@ def _one_thread_each() -> Any:
 
 
 def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    told = os.environ.get("OMP_NUM_THREADS", "")  # as a cluster tells its workers
+    return min(cores, int(told)) if told.isdigit() and int(told) else cores

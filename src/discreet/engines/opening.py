@@ -6,6 +6,7 @@ from typing import Any
 
 from discreet.engines.memory import Memory
 from discreet.engines.tables import apart
+from discreet.labels import unit_name
 
 
 def is_rows(X: Any) -> bool:
@@ -41,11 +42,22 @@ def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False
         raise ValueError("Rows behind an engine bring their own target: leave y out.")
     if hasattr(X, "expecting"):
         X = X.expecting(numeric=numeric, labels=labels)
-    if unit is None or getattr(X, "belongs", False):
-        return X
+    return _of_units(X, unit)
+
+
+def _of_units(rows: Any, unit: Any) -> Any:
+    """The rows, belonging to this unit and no other."""
+    told = getattr(rows, "unit", None)
+    if told is unit or (isinstance(told, str) and told == unit):
+        return rows
+    if told is not None:
+        raise ValueError(
+            f"These rows belong to units ({unit_name(told)!r}), and the promise is for another ({unit_name(unit)!r}). "
+            "Hint: say the same `unit` to both."
+        )
     if not isinstance(unit, str):
         raise TypeError("The unit of rows behind an engine is one of their columns: give its name.")
-    return X.by(unit)
+    return rows.by(unit)
 
 
 def _opened(X: Any, target: Any) -> Any:

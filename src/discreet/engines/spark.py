@@ -96,6 +96,7 @@ class _Source:
     features: tuple[int, ...]
     target: int | None
     unit: int | None = None
+    numeric: bool = True
     made: dict[tuple[bool, bool], Any] = field(default_factory=dict, init=False, compare=False)
 
     @property
@@ -103,9 +104,15 @@ class _Source:
         """Whether the target is text."""
         return self.target is not None and self.kinds[self.target] in TEXTS
 
+    def of(self, features: tuple[int, ...], numeric: bool, unit: int | None) -> _Source:
+        """The same with other features: numbers, unless they need not be, and are not."""
+        numbers = all(self.kinds[i] in NUMBERS for i in features)
+        return replace(self, features=features, numeric=numeric or numbers, unit=unit)
+
     def check(self) -> None:
-        """Refuse features that are no numbers."""
-        bad = [f"{self.names[i]} ({self.kinds[i]})" for i in self.features if self.kinds[i] not in NUMBERS]
+        """Refuse features that are no numbers, nor text where that will do."""
+        fine = NUMBERS if self.numeric else NUMBERS | TEXTS
+        bad = [f"{self.names[i]} ({self.kinds[i]})" for i in self.features if self.kinds[i] not in fine]
         if bad:
             raise TypeError(
                 f"Columns that are not numbers: {', '.join(bad)}. Hint: name the features in columns=[...]; encode "
@@ -121,16 +128,18 @@ class _Source:
     def _selected(self, labels: bool, places: bool) -> Any:
         # plain names: dots, letters of either case, and names that occur twice elsewhere then do not matter
         frame = self.dataframe.toDF(*(f"c{i}" for i in range(len(self.names))))
-        columns = [f"cast(c{i} as double) as x{j}" for j, i in enumerate(self.features)]
+        columns = [f"{self._cell(i, not self.numeric)} as x{j}" for j, i in enumerate(self.features)]
         if self.target is not None:
-            raw = labels and self.kinds[self.target] != "decimal"
-            columns.append(f"c{self.target} as y" if raw else f"cast(c{self.target} as double) as y")
+            columns.append(f"{self._cell(self.target, labels)} as y")
         if self.unit is None:
             return frame.selectExpr(*columns, *(["monotonically_increasing_id() as place"] if places else []))
         frame = frame.filter(f"c{self.unit} is not null")
         if self.kinds[self.unit] in ("float", "double"):
             frame = frame.filter(f"not isnan(c{self.unit})")
         return frame.selectExpr(*columns, f"c{self.unit} as unit").repartition("unit")  # a unit's rows in one task
+
+    def _cell(self, place: int, raw: bool) -> str:
+        return f"c{place}" if raw and self.kinds[place] != "decimal" else f"cast(c{place} as double)"
 
     def steady(self) -> bool:
         """Whether the rows lie in the same places whenever they are read, as far as the plan tells."""
@@ -153,7 +162,8 @@ class Spark:
 
     def __init__(self, source: _Source, steps: tuple[Step, ...]) -> None:
         self._source, self._steps = source, steps
-        self._labels = source.text or any(step.name == "coded" for step in steps)
+        self._coded = any(step.name == "coded" for step in steps)
+        self._labels = source.text or self._coded
         self._drawn = any(step.name in ("sample", "blocks") for step in steps)
         self._none = self._task(Count()).empty(source.text)
         self.width: int = self._none.width
@@ -165,10 +175,23 @@ class Spark:
     def _task(self, ask: Ask) -> Task:
         source = self._source
         labels = self._labels or isinstance(ask, Tally)
-        return Task(len(source.features), source.target is not None, labels, source.unit is not None, self._steps, ask)
+        target, unit = source.target is not None, source.unit is not None
+        return Task(len(source.features), target, labels, unit, self._steps, ask, source.numeric)
 
     def _then(self, name: str, *arguments: Any, item: int | None = None) -> Spark:
         return Spark(self._source, (*self._steps, Step(name, arguments, item)))
+
+    @property
+    def unit(self) -> str | None:
+        """The unit that rows were told of; None again once what is a unit's has been bounded."""
+        bound = any(step.name in ("bounded", "shared") for step in self._steps)
+        return None if bound else self._source.unit
+
+    def expecting(self, *, numeric: bool = True, labels: bool = False) -> Spark:
+        """The same rows for a use of them: features of numbers or text if not `numeric`, targets too with `labels`."""
+        if self._source.text and not self._coded and not labels:
+            raise TypeError(f"The target {self._source.names[self._source.target or 0]!r} is text, not numbers.")
+        return Spark(self._source.of(self._source.features, numeric, self._source.unit), self._steps)
 
     def empty(self) -> Batch:
         """A batch without rows."""
@@ -186,8 +209,7 @@ class Spark:
         if self._source.target is None:
             raise ValueError("These rows bring no target.")
         counts: dict[Any, int] = self._run(Tally())
-        coded = any(step.name == "coded" for step in self._steps)
-        yes_no = self._source.kinds[self._source.target] == "boolean" and not coded
+        yes_no = self._source.kinds[self._source.target] == "boolean" and not self._coded
         return {bool(label): count for label, count in counts.items()} if yes_no else counts
 
     def count_replace_one(self) -> int:
@@ -199,15 +221,16 @@ class Spark:
     def sample(self, rate: float, coins: Coins) -> Spark:
         """A Poisson sample of the units, or of the rows where there are none."""
         if rate < 1:
-            self._check_places()
+            self.check_places()
         return self._then("sample", rate, coins)
 
     def blocks(self, count: int, coins: Coins) -> Iterator[Spark]:
         """The rows in `count` disjoint blocks: each unit, or row, is in one of them, drawn for it alone."""
-        self._check_places()
+        self.check_places()
         return (self._then("blocks", count, coins, item=i) for i in range(count))
 
-    def _check_places(self) -> None:
+    def check_places(self) -> None:
+        """Raise if rows have no places that stay: before anything is charged for a sample."""
         if self._source.unit is None and not guarded(self._source.dataframe, self._source.steady):
             raise EngineError(
                 "Rows of this data frame are sampled by their places, and its plan may order them anew whenever it is "
@@ -237,7 +260,7 @@ class Spark:
         if kind not in (NUMBERS | TEXTS) - {"decimal"}:
             raise TypeError(f"The unit {unit!r} is of type {kind}. Hint: cast it to a whole number or to text.")
         rest = tuple(i for i in self._source.features if i != place)
-        return Spark(replace(self._source, unit=place, features=rest), ())
+        return Spark(self._source.of(rest, self._source.numeric, place), ())
 
     def bounded(self, limit: int, coins: Coins) -> Spark:
         """At most `limit` rows of each unit, by a keyed hash of what they hold."""

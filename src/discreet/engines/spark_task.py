@@ -106,6 +106,7 @@ class Task:
     labels : keep targets as they are.
     steps : what is asked of the rows first.
     ask : what of them is wanted.
+    numeric : whether features are numbers; else they are kept as they are.
     """
 
     width: int
@@ -114,6 +115,7 @@ class Task:
     unit: bool
     steps: tuple[Step, ...]
     ask: Ask
+    numeric: bool = True
 
     def __call__(self, batches: Iterator[Any]) -> bytes | None:
         """The partial answer. A failure is told by its type alone: what it says might hold values."""
@@ -127,7 +129,10 @@ class Task:
         """Rows of this schema after the steps, without any."""
         y = np.empty(0, object if text else np.float64) if self.target else None
         unit = np.empty(0, np.int64) if self.unit else None
-        return self._stepped(Memory(np.empty((0, self.width)), y, labels=self.labels, unit=unit))
+        return self._stepped(Memory(self._table(0).T, y, numeric=self.numeric, labels=self.labels, unit=unit))
+
+    def _table(self, rows: int) -> NDArray[Any]:
+        return np.empty((self.width, rows), np.float64 if self.numeric else object)  # column after column
 
     def _stepped(self, rows: Memory) -> Memory:
         for step in self.steps:
@@ -146,14 +151,14 @@ class Task:
             yield self._piece(pyarrow.Table.from_batches(held))
 
     def _piece(self, batch: Any) -> Memory:
-        X = np.empty((self.width, batch.num_rows))  # column after column, as they come
+        X = self._table(batch.num_rows)
         for i, row in enumerate(X):
             row[:] = _array(batch.column(i))
         rest = map(_array, batch.columns[self.width :])
         y = next(rest) if self.target else None
         unit = next(rest) if self.unit else None
         start = _start(next(rest, None))
-        return Memory(X.T, y, labels=self.labels, unit=unit, start=start)
+        return Memory(X.T, y, numeric=self.numeric, labels=self.labels, unit=unit, start=start)
 
 
 def _array(column: Any) -> NDArray[Any]:

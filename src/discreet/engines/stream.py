@@ -12,14 +12,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines import Coins
-from discreet.engines.arrow import Room, kind, matrix, objects, tally
+from discreet.engines.arrow import Room, tally
 from discreet.engines.index import Index
 from discreet.engines.loading import loaded
 from discreet.engines.memory import KEPT
 from discreet.engines.reading import indexed, read
+from discreet.engines.roles import Roles
 from discreet.engines.source import Batches, Source
 from discreet.engines.steps import Bounding, Choosing, Coding, Drawing, Imaging, Part, Step, held_target
-from discreet.engines.tables import CELLS, Array, _check_kinds
+from discreet.engines.tables import CELLS
 from discreet.engines.units import less
 from discreet.query import ROWS, Batch, BoundedSum, Exact, Image, Together, Total
 
@@ -42,7 +43,6 @@ class Stream:
     progress : whether to show how far a reading is; None for a bar where a terminal waits longer than two seconds.
     """
 
-    _unit: str | None = None
     _limit: int | None = None
     _index: Callable[[], Index]
 
@@ -54,18 +54,10 @@ class Stream:
         unit: str | None = None,
         progress: bool | None = None,
     ) -> None:
-        self._source, self._target, self._progress = source, target, progress
-        self._numeric, self._shared = True, False
+        self._source, self._progress, self._shared = source, progress, False
+        self._roles = Roles.of(source, target, columns)
         self._steps: tuple[Step, ...] = ()
-        if not source.schema.names:
-            raise ValueError(f"{source.name} has no columns.")
-        for name in (target, *(columns or ())):
-            _there(source, name)
-        names = source.schema.names if columns is None else columns
-        self._features = tuple(name for name in names if name != target)
-        self._see(self._features)
-        if target is not None and kind(source.schema.field(target).type) == "other":
-            raise TypeError(f"The target {target!r} is neither numbers nor text: {source.schema.field(target).type}.")
+        self._see(self._roles.features)
         if unit is not None:
             self.__dict__.update(self.by(unit).__dict__)
 
@@ -76,15 +68,9 @@ class Stream:
 
     def expecting(self, *, numeric: bool = True, labels: bool = False) -> Stream:
         """The same rows for a use of them: features of any type if not `numeric`, targets of any with `labels`."""
-        target = None if self._target is None else self._source.schema.field(self._target).type
-        if target is not None and not labels and not self._steps and kind(target) == "text":
-            raise TypeError(f"The target {self._target!r} is of type {target}, not of numbers.")
         some = self._copy()
-        some._numeric = numeric or all(fine for _, fine in self._kinds())
+        some._roles = self._roles.expecting(numeric, labels or any(isinstance(step, Coding) for step in self._steps))
         return some
-
-    def _kinds(self) -> list[tuple[str, bool]]:
-        return [(name, kind(self._source.schema.field(name).type) in ("number", "nothing")) for name in self._features]
 
     # what was asked, recorded
 
@@ -100,7 +86,7 @@ class Stream:
 
     def coded(self, classes: Sequence[Any]) -> Stream:
         """The same rows, with the place of each target in a public list of classes; NaN for any other."""
-        if self._target is None:
+        if self._roles.target is None:
             raise ValueError("These rows bring no target.")
         return self._and(Coding(tuple(classes)))
 
@@ -114,7 +100,7 @@ class Stream:
         """A Poisson sample of the units, or of the rows where there are none."""
         if rate >= 1:
             return self._copy()
-        if self._unit is None:
+        if not self.of_units:
             return self._and(Drawing(lambda start, stop: coins.heads(start, stop, rate)))
         top = np.uint64(int(rate * 2.0**64))
         return self._and(Choosing(lambda: self._of_units(coins) < top))
@@ -127,7 +113,7 @@ class Stream:
     def _block(
         self, number: np.uint64, count: np.uint64, coins: Coins, words: Callable[[], NDArray[np.uint64]]
     ) -> Step:
-        if self._unit is None:
+        if not self.of_units:
             return Drawing(lambda start, stop: coins.words(start, stop) % count == number)
         return Choosing(lambda: words() == number)
 
@@ -136,24 +122,25 @@ class Stream:
 
     def by(self, unit: str) -> Stream:
         """The same rows, each belonging to the unit that this column names; the column is no feature then."""
-        if unit == self._unit:
+        if unit == self._roles.unit:
             return self
-        if self._unit is not None or self._steps:
+        if self.of_units or self._steps:
             raise ValueError("The unit of rows is told first, and once.")
-        _there(self._source, unit)
-        of = self._source.schema.field(unit).type
-        if unit == self._target or kind(of) == "other" or pa.types.is_decimal(of):
-            raise TypeError(f"The unit {unit!r} must be a column of its own, of numbers or text. It is of type {of}.")
         some = self._copy()
-        some._unit, some._index = unit, cache(partial(indexed, self._source, unit, self._progress))
-        some._features = tuple(name for name in self._features if name != unit)
-        some._see(some._features)
+        some._roles = self._roles.by(unit)
+        some._index = cache(partial(indexed, self._source, unit, self._progress))
+        some._see(some._roles.features)
         return some
 
     @property
-    def belongs(self) -> bool:
+    def unit(self) -> str | None:
+        """The unit that rows were told of; None again once what is a unit's has been bounded."""
+        return None if self._shared or self._limit is not None else self._roles.unit
+
+    @property
+    def of_units(self) -> bool:
         """Whether rows belong to units."""
-        return self._unit is not None
+        return self._roles.unit is not None
 
     @property
     def index(self) -> Index:
@@ -228,7 +215,7 @@ class Stream:
 
     def tally(self) -> dict[Any, int]:
         """How many rows hold each target; missing ones, and what cannot be a label, are left out."""
-        if self._target is None:
+        if self._roles.target is None:
             raise ValueError("These rows bring no target.")
 
         def work(parts: Iterator[Part]) -> Counter[Any]:
@@ -238,7 +225,7 @@ class Stream:
 
     def count_replace_one(self) -> int:
         """The number of rows: public under replace-one neighbours, and only there."""
-        if self._source.count is not None and self._unit is None and not self._dropping:
+        if self._source.count is not None and not self.of_units and not self._dropping:
             return self._source.count
         return sum(self.each(lambda parts: sum(part.rows for part in parts), features=False))
 
@@ -254,12 +241,12 @@ class Stream:
         work : it is done with a part before it asks for the next, which is read into the same place.
         features : whether it needs features.
         """
-        if self._unit is not None:
-            _ = self.index
+        if self.of_units:
+            _ = self.index  # all threads are to find it
         for step in self._steps:
             step.ready()
         features = features or any(step.features for step in self._steps)
-        numbers, labels = self._wanted(features)
+        numbers, labels = self._roles.wanted(features)
         room = Room()
 
         def parts(batches: Batches) -> Iterator[Part]:
@@ -272,28 +259,15 @@ class Stream:
         rows = BLOCKS * self._size
         return read(self._source, numbers, labels, rows, lambda batches: work(parts(batches)), self._progress)
 
-    def _wanted(self, features: bool) -> tuple[list[str], list[str]]:
-        """The columns to read: as numbers, and as they are."""
-        text = self._target is not None and kind(self._source.schema.field(self._target).type) == "text"
-        target = [] if self._target is None else [self._target]
-        unit = [] if self._unit is None else [self._unit]
-        numbers = [*(self._features if features and self._numeric else ()), *([] if text else target)]
-        return numbers, [*(self._features if features and not self._numeric else ()), *(target if text else []), *unit]
-
-    def _part(self, place: int, batch: pa.RecordBatch, room: Any) -> Part:
-        target = None if self._target is None else batch.column(self._target)
-        part = Part(batch.num_rows, place, None if room is None else self._table(batch, room), target)
-        if self._unit is not None and batch.num_rows:
-            part.codes = self.index.codes(batch.column(self._unit))
+    def _part(self, place: int, batch: pa.RecordBatch, room: Room | None) -> Part:
+        roles = self._roles
+        target = None if roles.target is None else batch.column(roles.target)
+        part = Part(batch.num_rows, place, None if room is None else roles.table(batch, room), target)
+        if roles.unit is not None and batch.num_rows:
+            part.codes = self.index.codes(batch.column(roles.unit))
             if (part.codes < 0).any():
                 part.take(part.codes >= 0)  # rows of no unit count for nothing
         return part
-
-    def _table(self, batch: pa.RecordBatch, room: Any) -> Array:
-        if self._numeric:
-            _check_kinds(self._kinds())
-            return Array(matrix(batch, self._features, room), self._features)
-        return Array(objects(batch, self._features), self._features, numeric=False)
 
     def _batches(self, part: Part, share: Floats | None) -> Iterator[Batch]:
         assert part.table is not None
@@ -321,7 +295,7 @@ class Stream:
     def fits(self, cells: int) -> bool:
         """Whether these rows are known to have at most so many cells, and would keep their places in memory."""
         count = self._source.count
-        return count is not None and count * self._widest <= cells and not (self._dropping and self._unit is None)
+        return count is not None and count * self._widest <= cells and not (self._dropping and not self.of_units)
 
     @property
     def sharing(self) -> bool:
@@ -337,8 +311,3 @@ class Stream:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Rows are not pickled or copied: they stay where they are.")
-
-
-def _there(source: Source, name: str | None) -> None:
-    if name is not None and name not in source.schema.names:
-        raise ValueError(f"There is no column {name!r} in {source.name}. There are: {source.schema.names}.")

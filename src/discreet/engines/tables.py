@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,13 @@ class Array:
     def take(self, rows: Any) -> Array:
         return Array(chosen(self._values, rows), self.columns, self._numeric)
 
+    def apart(self, name: str) -> tuple[Array, NDArray[Any]]:
+        """The table without a column, and that column as it is."""
+        assert self.columns is not None
+        place = self.columns.index(name)
+        rest = tuple(other for other in self.columns if other != name)
+        return Array(np.delete(self._values, place, axis=1), rest, self._numeric), self._values[:, place]
+
     def block(self, start: int, stop: int) -> NDArray[Any]:
         rows = self._values[start:stop]
         with np.errstate(all="ignore"):  # a warning would tell of a value
@@ -57,6 +64,9 @@ class Pandas:
     def take(self, rows: Any) -> Pandas:
         return Pandas(self._frame.iloc[rows], self._numeric)
 
+    def apart(self, name: str) -> tuple[Pandas, Any]:
+        return Pandas(self._frame.drop(columns=name), self._numeric), self._frame[name]
+
     def block(self, start: int, stop: int) -> NDArray[Any]:
         rows = self._frame.iloc[start:stop]
         if self._numeric:
@@ -78,6 +88,9 @@ class Polars:
 
     def take(self, rows: Any) -> Polars:
         return Polars(self._frame[rows], self._numeric)
+
+    def apart(self, name: str) -> tuple[Polars, Any]:
+        return Polars(self._frame.drop(name), self._numeric), self._frame[name]
 
     def block(self, start: int, stop: int) -> NDArray[Any]:
         import polars
@@ -104,6 +117,9 @@ class Sparse:
     def take(self, rows: Any) -> Sparse:
         return Sparse(self._matrix[rows])
 
+    def apart(self, name: str) -> NoReturn:
+        raise ValueError("A sparse matrix has no names of columns: give the unit as an array.")
+
     def block(self, start: int, stop: int) -> NDArray[Any]:
         with np.errstate(all="ignore"):
             return np.asarray(self._matrix[start:stop].toarray(), np.float64)
@@ -123,6 +139,9 @@ class Mapped:
 
     def take(self, rows: Any) -> Mapped:
         return Mapped(self._table.take(rows), self._image, self.columns)
+
+    def apart(self, name: str) -> NoReturn:
+        raise ValueError("Rows are told of their units before they are mapped.")
 
     def block(self, start: int, stop: int) -> NDArray[Any]:
         size = max(64, CELLS // max(1, self._table.width, self.width))

@@ -104,13 +104,18 @@ def _name(form: Any) -> bytes:
     return bytes([kind]) + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=14).digest()
 
 
-def marks(columns: list[NDArray[Any]], coins: Coins) -> NDArray[np.uint64]:
-    """A number for each row, by what it holds, under a key: rows of one unit are ranked by it, in whatever order.
+def marks(columns: list[NDArray[Any]], coins: Coins, units: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A number for each row, by what it holds and whose it is, under a key: rows of a unit are ranked by it.
 
-    (Equal rows get equal numbers: which of them is kept makes no difference.)
+    The order of rows does not matter. Equal rows of a unit get equal numbers, so they rank one after the other: a value
+    that a unit holds often is hardly likelier to come first than one that it holds once.
+
+    Parameters
+    ----------
+    units : 64 fair bits for each row's unit, so that what is kept of one says nothing of what is kept of another.
     """
     keys = coins.words(0, len(columns) + 1) | np.uint64(1)
-    total = np.zeros(len(columns[0]) if columns else 0, np.uint64)
+    total = units.copy()
     for key, values in zip(keys, columns, strict=False):
         word = _words(values, coins)
         total += key * (word ^ (word >> np.uint64(32)))  # the low bits of most floats are zeros

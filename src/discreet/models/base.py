@@ -13,12 +13,13 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Part, Share, check_unit, unit_name
+from discreet.budget import Budget, Part, Share, check_unit
 from discreet.curator import Bound, Curator, noise_source
 from discreet.engines import Rows
 from discreet.engines.opening import as_rows, is_lazy, is_rows
 from discreet.engines.tables import apart
 from discreet.errors import LeakWarning, NotSupported
+from discreet.labels import unit_name
 from discreet.ledger import Detached, Ledger, open_ledger
 from discreet.models.attempts import Undone, begun, learnt
 from discreet.preprocessing import leaks

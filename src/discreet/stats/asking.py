@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours, Part, Share, check_unit, unit_name
+from discreet.budget import Budget, Neighbours, Part, Share, check_unit
 from discreet.curator import Bound, Curator, noise_source
 from discreet.engines.opening import as_rows, is_lazy, is_rows
 from discreet.engines.tables import plain
 from discreet.errors import ReadError
+from discreet.labels import unit_name
 from discreet.ledger import Ledger, open_ledger
 from discreet.query import Batch
 from discreet.ranges import NOTE, with_bounds

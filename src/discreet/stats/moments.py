@@ -20,8 +20,8 @@ Floats = NDArray[np.float64]
 def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
     """The sum of a column, clipped to its bounds; of a table, of each column.
 
-    The interval is for the sum over these data: there is no sampling in it. With a `unit` and no limit on its rows, the
-    sum of each unit's rows is clipped as well, to the largest value that one row may have.
+    The interval is for the sum over these data: there is no sampling in it. With a `unit` and no limit on its rows, a
+    unit whose values add up, in size, to more than one row may have counts for so much less of each.
 
     Examples
     --------

@@ -106,7 +106,7 @@ class Gradient(BoundedSum):
 
     def __call__(self, batch: Batch) -> Ints:
         """The total of a batch, exact."""
-        assert isinstance(self.right, Slopes)
+        assert isinstance(self.right, Slopes) and batch.share is None
         z, lines = whole(batch), self.right.whole(batch)
         total = np.zeros((len(z), len(lines)), dtype=np.int64)
         for start in range(0, len(batch), CHUNK):

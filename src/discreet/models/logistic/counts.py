@@ -101,7 +101,8 @@ def all_again(width: int, classes: int, name: str) -> BoundedSum:
 
 def _indicators(rows: Batch, classes: int) -> Floats:
     assert rows.y is not None
-    return (rows.y[:, None] == np.arange(classes)) + np.where(np.isfinite(rows.y), 0.0, np.nan)[:, None]
+    there = np.where(np.isfinite(rows.y), 0.0, np.nan)[:, None]
+    return np.asarray((rows.y[:, None] == np.arange(classes)) + there)
 
 
 def total_rows(counts: Counts, public: int | None) -> float:

@@ -11,6 +11,7 @@ Floats = NDArray[np.float64]
 
 WIDE = 0.5  # how far the average of all scaled features may be expected from the middle of their bounds
 LEAST = 0.02  # of the average variance: what a variance is never shrunk below
+TRUSTED = 0.05  # of a look at correlations must be left after shrinking for it to be used
 FLAT = 1.5  # variances below so much of their noise are taken for it
 
 
@@ -69,6 +70,15 @@ def shrunk_correlations(look: Floats, noise: float) -> tuple[Floats, float]:
     apart = look - np.eye(d)
     kept = max(0.0, 1 - noise**2 * d * (d + 1) / 2 / max(float((apart**2).sum()), 1e-300))
     return np.eye(d) + kept * apart, kept
+
+
+def trusted(kept: float, width: int) -> bool:
+    """Whether so much of the correlations of `width` features cannot well be noise, which leaves 0 ± 2/√(d(d + 1)).
+
+    >>> trusted(0.5, 2), trusted(0.5, 20)
+    (False, True)
+    """
+    return kept > max(TRUSTED, 2 / math.sqrt(width * (width + 1)))
 
 
 def whitening(matrix: Floats, floor: float) -> Floats:

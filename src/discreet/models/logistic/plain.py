@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from discreet.budget import radial
 from discreet.images import Scaled
 from discreet.models.linear.problem import ADAPTS
-from discreet.models.logistic.counts import class_counts, total_rows
+from discreet.models.logistic.descent import Walk, around_zero, class_counts, total_rows
 from discreet.models.logistic.directions import Directions
-from discreet.models.logistic.problem import Fit, Problem, around_zero
-from discreet.models.logistic.walk import Walk
+from discreet.models.logistic.problem import Fit, Problem
 
 Floats = NDArray[np.float64]
 
@@ -37,5 +36,5 @@ def gradient_descent(problem: Problem) -> Fit:
     rows = Directions(Scaled.by(bounds, problem.intercept), problem.width)
     walk = Walk(problem.curator, rows, math.sqrt(problem.width), total_rows(counts, problem.n), STEP / problem.width)
     classes = len(counts.value)
-    theta = walk.run(np.zeros((1 if classes == 2 else classes, problem.width)), for_steps)
+    theta, _ = walk.run(np.zeros((1 if classes == 2 else classes, problem.width)), for_steps)
     return Fit(theta, bounds, bounds, (ADAPTS,))

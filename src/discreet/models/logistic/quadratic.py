@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from discreet.budget import radial
 from discreet.models.linear.problem import ADAPTS
-from discreet.models.logistic.counts import class_counts, shares_of, total_rows
-from discreet.models.logistic.descent import standard_rows
+from discreet.models.logistic.descent import around_zero, class_counts, shares_of, standard_rows, total_rows
 from discreet.models.logistic.moments import spectral
-from discreet.models.logistic.problem import Fit, Problem, around_zero
+from discreet.models.logistic.problem import Fit, Problem
 from discreet.query import Batch, BoundedSum
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,282 @@
+"""What every class of a published table must meet.
+
+A criterion says whether it is `monotone` (classes that meet it still do when merged, so a node above a good one is
+good) and whether it stays so with suppression (`monotone_with_suppression`: fewer rows fail the higher one goes). A
+search may infer one node from another only then.
+
+| criterion | monotone | with suppression |
+| --- | --- | --- |
+| KAnonymity, KMap, DistinctL | yes | yes |
+| EntropyL, RecursiveCL, TCloseness, DeltaPresence | yes | no: a failing class can swallow a good one |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.anonymity.groups import Bools, Groups, Histogram
+from discreet.anonymity.hierarchies import Hierarchy, HierarchyError
+
+Floats = npt.NDArray[np.float64]
+CLOSE = 1e-12  # rounding allowed where a bound is met with equality
+BLOCK = 4_000_000  # entries of a dense matrix of shares
+
+
+class Criterion(Protocol):
+    """Something each class must meet."""
+
+    @property
+    def monotone(self) -> bool: ...  # noqa: D102
+    @property
+    def monotone_with_suppression(self) -> bool: ...  # noqa: D102
+    @property
+    def needs(self) -> Literal["sizes", "sensitive", "population"]: ...  # noqa: D102
+
+    def check(self, groups: Groups) -> Bools:
+        """Which classes meet it."""
+        ...
+
+
+@dataclass(frozen=True)
+class KAnonymity:
+    """Every class has at least k rows. Samarati & Sweeney 1998.
+
+    >>> KAnonymity(2).check(Groups(np.array([1, 2, 3]), 6))
+    array([False,  True,  True])
+    """
+
+    k: int
+    monotone = True
+    monotone_with_suppression = True
+    needs = "sizes"
+
+    def __post_init__(self) -> None:
+        whole("k", self.k)
+
+    def check(self, groups: Groups) -> Bools:
+        """Which classes are large enough."""
+        return groups.sizes >= self.k
+
+
+@dataclass(frozen=True)
+class KMap:
+    """Every class has at least k rows in the population that the table is a part of. Sweeney 2002."""
+
+    k: int
+    monotone = True
+    monotone_with_suppression = True
+    needs = "population"
+
+    def __post_init__(self) -> None:
+        whole("k", self.k)
+
+    def check(self, groups: Groups) -> Bools:
+        """Which classes are large enough in the population."""
+        assert groups.population is not None
+        return groups.population >= self.k
+
+
+@dataclass(frozen=True)
+class DeltaPresence:
+    """The share of each class of the population that is in the table lies in [low, high].
+
+    Nergiz, Atzori & Clifton, SIGMOD 2007. With low > 0 a class of the population without any row in the table breaks
+    it for the whole node: its people are known to be absent, and no suppression helps them.
+    """
+
+    low: float
+    high: float
+    monotone = True
+    monotone_with_suppression = False
+    needs = "population"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low <= self.high <= 1:
+            raise ValueError(f"DeltaPresence needs 0 <= low <= high <= 1. Got {self.low}, {self.high}.")
+
+    def check(self, groups: Groups) -> Bools:
+        """Which classes are neither surely in the table nor surely out of it."""
+        assert groups.population is not None
+        share = groups.sizes / np.maximum(groups.population, 1)
+        inside: Bools = (share >= self.low - CLOSE) & (share <= self.high + CLOSE)
+        return inside & (self.low == 0 or not groups.absent)
+
+
+class Sensitive:
+    """A criterion on the sensitive values in each class, for one sensitive column or (None) for each of them."""
+
+    monotone = True
+    needs = "sensitive"
+    column: str | None
+
+    def holds(self, found: Histogram) -> Bools:
+        """Which parts of classes meet it."""
+        raise NotImplementedError
+
+    def check(self, groups: Groups) -> Bools:
+        """Which classes meet it in all their parts."""
+        fine = np.ones(len(groups.sizes), dtype=bool)
+        for name, found in groups.histograms.items():
+            if self.column in (None, name):
+                fine[found.home[~self.holds(found)]] = False
+        return fine
+
+
+@dataclass(frozen=True)
+class DistinctL(Sensitive):
+    """Every class has at least l different sensitive values."""
+
+    l: int
+    column: str | None = None
+    monotone_with_suppression = True
+
+    def __post_init__(self) -> None:
+        whole("l", self.l)
+
+    def holds(self, found: Histogram) -> Bools:
+        """Which parts have enough values."""
+        return np.bincount(found.owner, minlength=found.parts) >= self.l
+
+
+@dataclass(frozen=True)
+class EntropyL(Sensitive):
+    """The entropy of the sensitive values in every class is at least log l. Machanavajjhala et al. 2007."""
+
+    l: float
+    column: str | None = None
+    monotone_with_suppression = False
+
+    def __post_init__(self) -> None:
+        if not self.l >= 1:
+            raise ValueError(f"The `l` of EntropyL must be at least 1. Got {self.l}.")
+
+    def holds(self, found: Histogram) -> Bools:
+        """Which parts have enough entropy."""
+        share = found.shares()
+        entropy = -np.bincount(found.owner, weights=share * np.log(share), minlength=found.parts)
+        enough: Bools = entropy >= np.log(self.l) - CLOSE
+        return enough
+
+
+@dataclass(frozen=True)
+class RecursiveCL(Sensitive):
+    """In every class the commonest value is rarer than c times all from the l-th commonest on. Machanavajjhala 2007."""
+
+    c: float
+    l: int
+    column: str | None = None
+    monotone_with_suppression = False
+
+    def __post_init__(self) -> None:
+        whole("l", self.l)
+        if not self.c > 0:
+            raise ValueError(f"The `c` of RecursiveCL must be > 0. Got {self.c}.")
+
+    def holds(self, found: Histogram) -> Bools:
+        """Which parts have r1 < c (r_l + ... + r_m)."""
+        order = np.lexsort((-found.count, found.owner))
+        owner, count = found.owner[order], found.count[order]
+        first = np.searchsorted(owner, np.arange(found.parts))
+        rank = np.arange(len(owner)) - first[owner]
+        tail = np.bincount(owner, weights=np.where(rank >= self.l - 1, count, 0), minlength=found.parts)
+        return count[first] < self.c * tail
+
+
+@dataclass(frozen=True)
+class TCloseness(Sensitive):
+    """The sensitive values in every class are distributed as in the whole table, within t.
+
+    Li, Li & Venkatasubramanian, ICDE 2007: the earth mover's distance. The reference is the input table, fixed, also
+    when rows are suppressed.
+
+    Parameters
+    ----------
+    t : the largest distance allowed, in [0, 1].
+    distance : "equal" (half the sum of differences), "ordered" (mean absolute cumulative difference), or a Hierarchy
+        of the sensitive column (mass moves within the lowest common group, at the height of that group).
+    order : for "ordered", the values from lowest to highest; by default numbers by size, text by alphabet.
+    """
+
+    t: float
+    distance: Literal["equal", "ordered"] | Hierarchy = "equal"
+    column: str | None = None
+    order: tuple[str, ...] | None = None
+    monotone_with_suppression = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.t <= 1:
+            raise ValueError(f"The `t` of TCloseness must be in [0, 1]. Got {self.t}.")
+        if not isinstance(self.distance, Hierarchy) and self.distance not in ("equal", "ordered"):
+            raise ValueError(f"The distance must be 'equal', 'ordered' or a Hierarchy. Got {self.distance!r}.")
+
+    def holds(self, found: Histogram) -> Bools:
+        """Which parts are close to the table."""
+        return self.distances(found) <= self.t + CLOSE
+
+    def distances(self, found: Histogram) -> Floats:
+        """The distance of each part from the table."""
+        if self.distance == "equal":
+            return equal(found)
+        block = max(BLOCK // len(found.reference), 1)
+        starts = range(0, found.parts, block)
+        return np.concatenate([self._moved(found, s, min(s + block, found.parts)) for s in starts] or [np.zeros(0)])
+
+    def _moved(self, found: Histogram, first: int, last: int) -> Floats:
+        extra = found.dense(first, last) - found.reference
+        if isinstance(self.distance, Hierarchy):
+            return hierarchical(extra, ladder(self.distance, found.names))
+        if self.order is not None:
+            extra = extra[:, ranked(self.order, found.names)]
+        moved: Floats = np.abs(np.cumsum(extra, axis=1)).sum(axis=1) / max(extra.shape[1] - 1, 1)
+        return moved
+
+
+def equal(found: Histogram) -> Floats:
+    """½ Σ|p − q|, where values that do not occur in a part add q."""
+    known = found.reference[found.value]
+    change = np.abs(found.shares() - known) - known
+    half: Floats = (1 + np.bincount(found.owner, weights=change, minlength=found.parts)) / 2
+    return half
+
+
+def hierarchical(extra: Floats, steps: Sequence[npt.NDArray[np.int64]]) -> Floats:
+    """Σ over groups N of height(N)/H · min(mass its children have too much, mass they have too little)."""
+    cost = np.zeros(len(extra))
+    for height, step in enumerate(steps, 1):
+        into = np.zeros((extra.shape[1], step.max() + 1))
+        into[np.arange(len(step)), step] = 1.0
+        cost += height / len(steps) * np.minimum(np.maximum(extra, 0) @ into, np.maximum(-extra, 0) @ into).sum(axis=1)
+        extra = extra @ into
+    return cost
+
+
+@lru_cache(maxsize=32)
+def ladder(tree: Hierarchy, names: tuple[str, ...]) -> tuple[npt.NDArray[np.int64], ...]:
+    """For each level the group above every group; level 0 is in the order of `names`, the last is one group."""
+    places = {value: i for i, value in enumerate(tree.domain)}
+    absent = sum(name not in places for name in names)
+    if absent:
+        raise HierarchyError(f"The hierarchy of the sensitive column lacks {absent} of its {len(names)} values.")
+    ups = [tree.up(level, level + 1) for level in range(tree.height - 1)]
+    ups = ups if len(tree.names[-1]) == 1 else [*ups, np.zeros(len(tree.names[-1]), dtype=np.int64)]
+    return (ups[0][tree.codes[0][[places[name] for name in names]]], *ups[1:])
+
+
+@lru_cache(maxsize=32)
+def ranked(order: tuple[str, ...], names: tuple[str, ...]) -> npt.NDArray[np.int64]:
+    """The places of the table's values in the order given; values that do not occur are left out."""
+    places = {name: i for i, name in enumerate(names)}
+    if set(names) - set(order):
+        raise ValueError(f"The order of the sensitive column lacks {len(set(names) - set(order))} of its values.")
+    return np.array([places[str(value)] for value in order if value in places])
+
+
+def whole(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"`{name}` must be a whole number of at least 1. Got {value!r}.")

@@ -1,0 +1,188 @@
+"""A table as weighted distinct tuples of whole numbers, on which everything else works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.anonymity.columns import nulls, text
+from discreet.anonymity.hierarchies import Hierarchy
+
+Ints = npt.NDArray[np.int64]
+ROOM = 2**62  # packed keys stay below this
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A table after encoding: its distinct tuples of quasi-identifiers at level 0, and who has them.
+
+    Parameters
+    ----------
+    columns : the quasi-identifiers, in order.
+    codes : (distinct, d); each distinct tuple as places in the hierarchies' domains.
+    weights : (distinct,); how many rows have it.
+    row_of : (n,); which distinct tuple each row has.
+    sensitive : for each sensitive column the code (n,) of each row.
+    sensitive_names : for each sensitive column the labels of its codes.
+    """
+
+    columns: list[str]
+    codes: Ints
+    weights: Ints
+    row_of: Ints
+    sensitive: dict[str, Ints]
+    sensitive_names: dict[str, list[str]]
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return len(self.row_of)
+
+
+def encode(
+    table: Any,
+    quasi_identifiers: Mapping[str, Hierarchy],
+    sensitive: Sequence[str] = (),
+    *,
+    missing: str | None = None,
+) -> Encoded:
+    """Encode a table; every value must be covered by its column's hierarchy.
+
+    Parameters
+    ----------
+    table : polars (lazy too), pandas or pyarrow frame, mapping of columns, or path of a CSV or Parquet file.
+    quasi_identifiers : a hierarchy for each column.
+    sensitive : columns whose values are kept exact.
+    missing : the category of null and NaN in columns whose hierarchy names none.
+
+    Example
+    -------
+    >>> rows = {"zip": ["10", "11", "10"], "illness": ["flu", "flu", "cold"]}
+    >>> found = encode(rows, {"zip": Hierarchy.prefix(["10", "11"])}, ["illness"])
+    >>> found.weights, found.row_of, found.sensitive["illness"]
+    (array([2, 1]), array([0, 1, 0]), array([1, 1, 0]))
+    """
+    names = list(quasi_identifiers)
+    frame = read(table, [*names, *sensitive])
+    trees = filled(frame, quasi_identifiers, missing)
+    places = [trees[name].encode(frame[name]).astype(np.int32) for name in names]
+    keys = pack(places, [len(trees[name].domain) for name in names])
+    row_of, example, weights = distinct(keys)
+    codes = np.stack([place[example] for place in places], axis=1).astype(np.int64)
+    exact = {name: labelled(frame[name], missing) for name in sensitive}
+    return Encoded(
+        names, codes, weights, row_of, {n: c for n, (c, _) in exact.items()}, {n: l for n, (_, l) in exact.items()}
+    )
+
+
+def filled(frame: pl.DataFrame, trees: Mapping[str, Hierarchy], missing: str | None) -> dict[str, Hierarchy]:
+    """The hierarchies, where `missing` is a value of those whose columns have empty entries."""
+    if missing is None:
+        return dict(trees)
+    lacking = {name for name, tree in trees.items() if tree.missing is None and nulls(frame[name]).any()}
+    return {name: tree.with_missing(missing) if name in lacking else tree for name, tree in trees.items()}
+
+
+def pack(columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> Ints:
+    """One whole number for each tuple; equal numbers for equal tuples alone.
+
+    >>> pack([np.array([0, 1]), np.array([2, 0])], [2, 3])
+    array([2, 3])
+    """
+    keys, space = np.zeros(len(columns[0]) if len(columns) else 0, dtype=np.int64), 1
+    for column, size in zip(columns, sizes, strict=True):
+        if space * size >= ROOM:
+            ranks, keys = np.unique(keys, return_inverse=True)
+            space = len(ranks)
+        keys = keys * size + column
+        space *= size
+    return keys
+
+
+def distinct(keys: Ints) -> tuple[Ints, Ints, Ints]:
+    """For each row the place of its key among the distinct ones; an example row and the count of each key."""
+    found, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    example = np.empty(len(found), dtype=np.int64)
+    example[places] = np.arange(len(keys))
+    return places.astype(np.int64), example, counts.astype(np.int64)
+
+
+def labelled(column: pl.Series, missing: str | None = None) -> tuple[Ints, list[str]]:
+    """Codes and labels of a column kept exact, in the order of its values (numbers by size)."""
+    if nulls(column).any() and missing is None:
+        raise ValueError(f"The sensitive column {column.name!r} has missing entries. Hint: `missing='unknown'`.")
+    order = column.unique().sort()
+    words = text(order.filter(~pl.Series(nulls(order))))
+    labels = words.unique(maintain_order=True).to_list()
+    absent = nulls(column)
+    if absent.any() and missing not in labels:
+        labels.append(str(missing))
+    words = text(column)
+    if absent.any():
+        words = pl.select(pl.when(pl.Series(absent)).then(pl.lit(missing)).otherwise(words)).to_series()
+    return words.cast(pl.Enum(labels)).to_physical().cast(pl.Int64).to_numpy(), labels
+
+
+def read(table: Any, columns: Sequence[str]) -> pl.DataFrame:
+    """The named columns of whatever holds a table; text in CSV files stays text, so 01234 keeps its zero."""
+    repeated = sorted({c for c in columns if list(columns).count(c) > 1})
+    if repeated:
+        raise ValueError(f"A column may be named once. Repeated: {', '.join(repeated)}.")
+    lazy = scanned(table)
+    known = lazy.collect_schema().names()
+    absent = [c for c in columns if c not in known]
+    if absent:
+        raise ValueError(f"The table has no column {', '.join(map(repr, absent))}. It has {', '.join(known)}.")
+    return lazy.select(columns).collect()
+
+
+def scanned(table: Any) -> pl.LazyFrame:
+    if isinstance(table, pl.LazyFrame):
+        return table
+    if isinstance(table, pl.DataFrame):
+        return table.lazy()
+    if isinstance(table, str | Path):
+        return file(Path(table))
+    if type(table).__module__.startswith("pandas"):
+        return pandas(table).lazy()
+    try:
+        return pl.DataFrame(table).lazy()
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        raise TypeError(
+            f"A table must be a frame, a mapping of columns or a path, each column of one type. "
+            f"Got {type(table).__name__}."
+        ) from None
+
+
+def file(path: Path) -> pl.LazyFrame:
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    if path.suffix in (".parquet", ".pq"):
+        return pl.scan_parquet(path)
+    with path.open(encoding="utf-8-sig") as lines:
+        first = lines.readline()
+    mark = max(",;\t", key=first.count)
+    names = [name.strip().strip('"') for name in first.split(mark)]
+    if len(set(names)) < len(names):
+        raise ValueError("The file has two columns of the same name.")
+    return pl.scan_csv(path, separator=mark, infer_schema=False)
+
+
+def pandas(table: Any) -> pl.DataFrame:
+    """Without the index; a column of mixed types is refused by name."""
+    if table.columns.has_duplicates:
+        raise ValueError("The frame has two columns of the same name.")
+    columns = {}
+    for name in table.columns:
+        values = table[name]
+        try:
+            columns[str(name)] = pl.from_pandas(values.astype(object) if values.dtype.name == "category" else values)
+        except Exception:  # whatever the conversion raises may quote a value
+            raise TypeError(f"The column {name!r} mixes types. Hint: make them all text, or all numbers.") from None
+    return pl.DataFrame(columns)
