@@ -71,8 +71,9 @@ def agree(name, unit, give):
     table, statistic = table_of(estimator), isinstance(estimator, checks.Asked)
     features = [column for column in table.columns if column.startswith("x")]
     target = None if statistic or not estimator.supervised else "y"
-    options = {"labels": hasattr(estimator, "classes"), "unit": table["person"] if unit else None}
-    memory = Memory(table.select(features), table[target] if target else None, **options)
+    options = {"labels": hasattr(estimator, "classes"), "unit": "person" if unit else None}
+    held = [*features, "person"] if unit else features
+    memory = Memory(table.select(held), table[target] if target else None, **options)
     wanted = _bits(estimator.fit(memory).release_)
     found = estimator.fit(*give(table, features, target, "person" if unit else None))
     assert _bits(found.release_) == wanted

@@ -16,6 +16,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 SPAN, SET, NODE = "span", "set", "node"
+SMALL = 512  # domains up to this have a table of all pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +59,17 @@ class Axis:
         """What one more value in a class costs: 1/(domain - 1)."""
         return 1.0 / max(self.size - 1, 1)
 
+    @property
+    def tops(self) -> Ints:
+        """The top group of each place; equal ones lie side by side, in order."""
+        return np.asarray(self.tree.codes[-1][self.value_at])
+
     def cost(self, low: Ints, high: Ints) -> Floats:
         """(values - 1)/(domain - 1) of the interval, or of the smallest node, that holds the places low to high."""
         if self.kind != NODE:
             return np.asarray((high - low) * self.unit)
+        if self._table is not None:
+            return self._table[low * self.size + high]
         return np.asarray((self._leaves[self.level(low, high), low] - 1) * self.unit)
 
     def level(self, low: Ints, high: Ints) -> Ints:
@@ -80,6 +88,14 @@ class Axis:
             return self._interval(low, high)
         held = np.arange(low, high + 1) if members is None else members
         return "*" if len(held) == self.size else "{" + " | ".join(self._names(held)) + "}"
+
+    @cached_property
+    def _table(self) -> Floats | None:
+        """The cost of every pair of places, where there are few."""
+        if self.size > SMALL:
+            return None
+        low, high = np.divmod(np.arange(self.size**2), self.size)
+        return np.asarray((self._leaves[self.level(low, high), low] - 1) * self.unit)
 
     def _names(self, places: Ints) -> list[str]:
         return [self.tree.domain[value] for value in self.value_at[places]]

@@ -17,7 +17,8 @@ import polars as pl
 from discreet.anonymity.boxes import SET, Axis
 from discreet.anonymity.encode import Encoded
 from discreet.anonymity.hierarchies import Hierarchy
-from discreet.anonymity.partition import Check, Classes, divide
+from discreet.anonymity.partition import Classes, divide
+from discreet.anonymity.tally import checker
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

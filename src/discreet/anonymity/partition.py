@@ -47,16 +47,14 @@ def divide(
 
 def start(axes: Sequence[Axis], places: Ints) -> Classes:
     """One class; more if hierarchies whose nodes are published have several top groups, which nothing may join."""
-    tops = [axis.tree.codes[-1][axis.value_at[p]] for axis, p in zip(axes, places.T, strict=True) if axis.kind == NODE]
-    found, labels = np.unique(np.stack([np.zeros(len(places), dtype=np.int64), *tops]), axis=1, return_inverse=True)
-    low = np.zeros((found.shape[1], len(axes)), dtype=np.int64)
-    high = np.tile(np.array([axis.size - 1 for axis in axes]), (found.shape[1], 1))
-    roofs = [j for j, axis in enumerate(axes) if axis.kind == NODE]
-    for j, tops_of in zip(roofs, found[1:], strict=True):
-        line = axes[j].tree.codes[-1][axes[j].value_at]
-        low[:, j] = np.searchsorted(line, tops_of) if len(line) else 0
-        high[:, j] = np.searchsorted(line, tops_of, side="right") - 1
-    return Classes(labels.astype(np.int64), low, high)
+    roofs = [axis.tops if axis.kind == NODE else np.zeros(axis.size, dtype=np.int64) for axis in axes]
+    tops = np.stack([roof[place] for roof, place in zip(roofs, places.T, strict=True)])
+    found, labels = np.unique(tops, axis=1, return_inverse=True)
+    low, high = (
+        np.stack([np.searchsorted(roof, top, side) for roof, top in zip(roofs, found, strict=True)], axis=1)
+        for side in ("left", "right")
+    )
+    return Classes(labels.astype(np.int64), low, high - 1)
 
 
 def verify(labels: Ints, weights: Ints, k: int, check: Check | None) -> None:

@@ -185,7 +185,7 @@ class Spark:
     def unit(self) -> str | None:
         """The unit that rows were told of; None again once what is a unit's has been bounded."""
         bound = any(step.name in ("bounded", "shared") for step in self._steps)
-        return None if bound else self._source.unit
+        return None if bound or self._source.unit is None else self._source.names[self._source.unit]
 
     def expecting(self, *, numeric: bool = True, labels: bool = False) -> Spark:
         """The same rows for a use of them: features of numbers or text if not `numeric`, targets too with `labels`."""

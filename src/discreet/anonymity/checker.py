@@ -1,0 +1,197 @@
+"""Does a node meet the criteria, and how many rows must go so that it does?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.anonymity.criteria import Criterion
+from discreet.anonymity.encode import Encoded, distinct, pack
+from discreet.anonymity.groups import Bools, Groups, Histogram
+from discreet.anonymity.hierarchies import Hierarchy
+from discreet.anonymity.rollup import Counted, Rollup
+
+Ints = npt.NDArray[np.int64]
+Node = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What was found at a node.
+
+    Parameters
+    ----------
+    groups : its classes; `kept` says which of them meet every criterion looked at.
+    feasible : all criteria are met after suppressing at most the rows allowed.
+    dead : the criteria that stay monotone under suppression fail, hence every node below fails too.
+    """
+
+    groups: Groups
+    feasible: bool
+    dead: bool
+
+
+class Checker:
+    """Judges nodes.
+
+    Parameters
+    ----------
+    encoded, hierarchies : the table.
+    criteria : all must be met by every published class.
+    limit : how many rows may be suppressed.
+    star : suppressed rows are published as `*`; then their class must meet the criteria as well.
+    population : distinct tuples and counts of the population, as (codes, counts).
+    """
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        hierarchies: Sequence[Hierarchy],
+        criteria: Sequence[Criterion],
+        limit: int,
+        *,
+        star: bool = False,
+        population: tuple[Ints, Ints] | None = None,
+    ) -> None:
+        self.rows, self.limit, self.star, self.criteria = encoded.n, limit, star, list(criteria)
+        tagged = [c for c in criteria if (c.monotone_with_suppression if limit else c.monotone)]
+        self.coarse = [c for c in tagged if c.needs != "sensitive"]
+        self.fine = [c for c in tagged if c.needs == "sensitive"]
+        self.loose = [c for c in criteria if c not in tagged]
+        self.tags_all = not self.loose and not star
+        self.heights = tuple(h.height for h in hierarchies)
+        self.codes, self.sizes, people = joined(encoded, population)
+        self.rollup = Rollup(self.codes, self.sizes, hierarchies, population=people)
+        self.values = None
+        if any(c.needs == "sensitive" for c in criteria):
+            self.values = Values(encoded, hierarchies)
+        self.looked = 0
+
+    def groups(self, node: Node, *, sensitive: bool = True) -> Groups:
+        """The classes of a node, before anything is judged."""
+        counted = self.rollup.count(node)
+        groups = Groups(counted.sizes, self.rows, counted.population, example=counted.example)
+        if counted.population is not None:
+            inside = counted.sizes > 0
+            groups = Groups(
+                counted.sizes[inside],
+                self.rows,
+                counted.population[inside],
+                absent=not inside.all(),
+                example=counted.example[inside],
+            )
+        return self.filled(groups, node) if sensitive else groups
+
+    def filled(self, groups: Groups, node: Node) -> Groups:
+        """With the sensitive values."""
+        return groups if self.values is None else replace(groups, histograms=self.values.histograms(node))
+
+    def tagged(self, node: Node) -> Verdict:
+        """The criteria from which other nodes can be inferred, alone."""
+        self.looked += 1
+        groups = self.groups(node, sensitive=False)
+        kept = meets(self.coarse, groups)
+        dead = self.over(groups, kept)
+        if not dead and self.fine:
+            groups = self.filled(groups, node)
+            kept &= meets(self.fine, groups)
+            dead = self.over(groups, kept)
+        return Verdict(replace(groups, kept=kept), not dead, dead)
+
+    def judge(self, node: Node) -> Verdict:
+        """All criteria."""
+        first = self.tagged(node)
+        return first if first.dead or self.tags_all else self.completed(node, first)
+
+    def completed(self, node: Node, first: Verdict) -> Verdict:
+        """The rest of the criteria, after those of `tagged`."""
+        groups = self.filled(first.groups, node)
+        kept = first.groups.published & meets(self.loose, groups)
+        groups = replace(groups, kept=kept)
+        return Verdict(groups, not self.over(groups, kept) and self.starred(groups), False)
+
+    def over(self, groups: Groups, kept: Bools) -> bool:
+        """More rows would have to go than may."""
+        return int(groups.sizes[~kept].sum()) > self.limit
+
+    def starred(self, groups: Groups) -> bool:
+        """The class of the rows published as `*`, if there is one, meets the criteria too."""
+        if not self.star or groups.published.all():
+            return True
+        return bool(meets(self.criteria, groups.union(~groups.published)).all())
+
+
+class Values:
+    """The sensitive values in the classes of any node."""
+
+    def __init__(self, encoded: Encoded, hierarchies: Sequence[Hierarchy]) -> None:
+        names = list(encoded.sensitive)
+        codes = [encoded.sensitive[name] for name in names]
+        widths = [len(encoded.sensitive_names[name]) for name in names]
+        pattern, example, _ = distinct(pack(codes, widths))
+        self.patterns = len(example)
+        entry, row, counts = distinct(encoded.row_of * self.patterns + pattern)
+        self.rollup = Rollup(
+            encoded.codes[encoded.row_of[row]], counts, hierarchies, label=pattern[row], labels=self.patterns
+        )
+        self.views = {}
+        for i, name in enumerate(names):
+            others = [c[example] for j, c in enumerate(codes) if j != i]
+            other = distinct(pack(others, [w for j, w in enumerate(widths) if j != i]))[0] if others else None
+            share = np.bincount(codes[i], minlength=widths[i]) / max(encoded.n, 1)
+            self.views[name] = (codes[i][example], other, share, tuple(encoded.sensitive_names[name]))
+
+    def histograms(self, node: Node) -> dict[str, Histogram]:
+        """For each sensitive column its values in the classes of a node, parted by the other sensitive columns."""
+        counted = self.rollup.count(node)
+        home = runs(counted.keys // self.patterns)
+        pattern = counted.keys % self.patterns
+        return {name: view(counted, home, pattern, *parts) for name, parts in self.views.items()}
+
+
+def view(
+    counted: Counted,
+    home: Ints,
+    pattern: Ints,
+    value: Ints,
+    other: Ints | None,
+    share: npt.NDArray[np.float64],
+    names: tuple[str, ...],
+) -> Histogram:
+    if other is None:
+        return Histogram(np.arange(home[-1] + 1), home, value[pattern], counted.sizes, share, names)
+    key = home * (int(other.max()) + 1) + other[pattern]
+    order = np.argsort(key, kind="stable")
+    owner = runs(key[order])
+    firsts = np.flatnonzero(np.diff(owner, prepend=-1))
+    return Histogram(home[order][firsts], owner, value[pattern[order]], counted.sizes[order], share, names)
+
+
+def runs(ranked: Ints) -> Ints:
+    """The number of the run of equal entries that each entry lies in."""
+    return np.cumsum(np.diff(ranked, prepend=ranked[:1]) != 0)
+
+
+def meets(criteria: Sequence[Criterion], groups: Groups) -> Bools:
+    kept = np.ones(len(groups.sizes), dtype=bool)
+    for criterion in criteria:
+        kept &= criterion.check(groups)
+    return kept
+
+
+def joined(encoded: Encoded, population: tuple[Ints, Ints] | None) -> tuple[Ints, Ints, Ints | None]:
+    """The distinct tuples of table and population together, and how often each occurs in either."""
+    if population is None:
+        return encoded.codes, encoded.weights, None
+    codes = np.concatenate([encoded.codes, population[0]])
+    widths = [int(w) for w in codes.max(axis=0) + 1]
+    place, example, _ = distinct(pack(list(codes.T), widths))
+    rows = len(encoded.weights)
+    sizes = np.bincount(place[:rows], weights=encoded.weights, minlength=len(example)).astype(np.int64)
+    people = np.bincount(place[rows:], weights=population[1], minlength=len(example)).astype(np.int64)
+    if (people < sizes).any():
+        raise ValueError("The population must contain the table: some tuples occur more often in the table.")
+    return codes[example], sizes, people

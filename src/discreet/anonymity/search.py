@@ -1,0 +1,172 @@
+"""The node of least loss among all that meet the criteria.
+
+Best means best of *all* feasible nodes; it need not be a minimal one. Three things spare work, and none of them can
+miss the optimum:
+
+- a node whose lower bound is no better than the best loss found is passed by;
+- a node that fails criteria which are monotone (under the suppression in force) fails all nodes below it;
+- classes are merged from those of finer nodes, never counted from the rows.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.anonymity.checker import Checker, Verdict
+from discreet.anonymity.groups import Groups
+from discreet.anonymity.lattice import LARGEST, Lattice, size
+from discreet.anonymity.losses import Loss
+
+Floats = npt.NDArray[np.float64]
+Node = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best node, or None if none meets the criteria; `complete` is False if time ran out before that was sure."""
+
+    node: Node | None
+    loss: float
+    searched: int
+    complete: bool
+    least: int  # fewest rows that had to be suppressed at any node looked at
+
+
+class Clock:
+    """Says when to stop."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.end = None if limit is None else time.monotonic() + limit
+
+    def over(self) -> bool:
+        """Time is up."""
+        return self.end is not None and time.monotonic() >= self.end
+
+
+@dataclass
+class Search:
+    """The state of a search: what is known to fail, and the best so far."""
+
+    checker: Checker
+    loss: Loss
+    clock: Clock
+    lattice: Lattice = field(init=False)
+    bound: Floats | None = field(init=False)
+    best: float = float("inf")
+    node: Node | None = None
+    least: int = 2**62
+    seen: set[Node] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.lattice = Lattice(self.checker.heights)
+        self.bound = self.loss.lower()
+
+    def found(self, complete: bool) -> Found:
+        return Found(self.node, self.best, self.checker.looked, complete, self.least)
+
+    def open(self, node: Node) -> bool:
+        """Not known to fail, not yet looked at, and its bound leaves hope."""
+        if self.lattice.failed[node] or node in self.seen:
+            return False
+        return self.bound is None or bool(self.bound[node] < self.best)
+
+    def look(self, node: Node) -> Verdict:
+        """Judge a node, and keep it if it is the best so far."""
+        self.seen.add(node)
+        first = self.checker.tagged(node)
+        verdict = first
+        if first.dead:
+            self.lattice.fail(node)
+        elif not self.checker.tags_all:
+            if self.bound is not None and self.loss.of(node, first.groups) >= self.best:
+                return first  # the rows already lost cost too much, whatever the other criteria say
+            verdict = self.checker.completed(node, first)
+        self.least = min(self.least, verdict.groups.suppressed)
+        if verdict.feasible:
+            self.offer(node, verdict.groups)
+        return verdict
+
+    def offer(self, node: Node, groups: Groups) -> None:
+        value = self.loss.of(node, groups)
+        if value < self.best or self.node is None:
+            self.best, self.node = value, node
+
+    def descend(self, node: Node) -> None:
+        """Go down as long as a finer node is feasible, by the step that promises most."""
+        while not self.clock.over():
+            steps = sorted(self.lattice.below(node), key=self.hope)
+            node_or_none = next((s for s in steps if self.open(s) and self.look(s).feasible), None)
+            if node_or_none is None:
+                return
+            node = node_or_none
+
+    def hope(self, node: Node) -> float:
+        return float(self.bound[node]) if self.bound is not None else sum(node)
+
+
+def optimal(checker: Checker, loss: Loss, limit: float | None = None) -> Found:
+    """Search the whole lattice; with a limit in seconds, as much of it as time allows."""
+    if size(checker.heights) > LARGEST:
+        raise ValueError(
+            f"The lattice has {size(checker.heights):,} nodes; the search keeps tags for up to {LARGEST:,}. "
+            "Hint: use fewer columns or levels, or method='mondrian'."
+        )
+    search = Search(checker, loss, Clock(limit))
+    if search.look(search.lattice.top).feasible:
+        search.descend(search.lattice.top)
+    if search.lattice.failed.all():
+        return search.found(True)
+    if search.bound is None:
+        return exhaust(search)
+    return frontier(search, search.bound) if checker.tags_all else ascend(search, search.bound)
+
+
+def exhaust(search: Search) -> Found:
+    """Every node that is not known to fail, the coarsest first, since one that fails settles those below it."""
+    for node in search.lattice.ranked():
+        if search.clock.over():
+            return search.found(False)
+        if search.open(node):
+            search.look(node)
+    return search.found(True)
+
+
+def frontier(search: Search, bound: Floats) -> Found:
+    """By falling bound: a failure there settles most nodes below, and success starts a descent."""
+    flat, failed = bound.ravel(), search.lattice.failed.reshape(-1)
+    for place in np.argsort(-flat, kind="stable"):
+        if failed[place] or flat[place] >= search.best:
+            continue
+        if search.clock.over():
+            return search.found(False)
+        node = search.lattice.at(int(place))
+        if node not in search.seen and search.look(node).feasible:
+            search.descend(node)
+    return search.found(True)
+
+
+def ascend(search: Search, bound: Floats) -> Found:
+    """First the frontier of the criteria that can be inferred; then by rising bound until it reaches the best."""
+    flat, failed = bound.ravel(), search.lattice.failed.reshape(-1)
+    order = np.argsort(flat, kind="stable")
+    for place in order[::-1]:
+        if failed[place] or flat[place] >= search.best:
+            continue
+        if search.clock.over():
+            return search.found(False)
+        node = search.lattice.at(int(place))
+        if node not in search.seen and search.checker.tagged(node).dead:
+            search.lattice.fail(node)
+    for place in order:
+        if flat[place] >= search.best:
+            break
+        if search.clock.over():
+            return search.found(False)
+        node = search.lattice.at(int(place))
+        if search.open(node):
+            search.look(node)
+    return search.found(True)
