@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ class Axis:
         if self.kind != NODE:
             return np.asarray((high - low) * self.unit)
         if self._table is not None:
-            return self._table[low * self.size + high]
+            return np.asarray(self._table[low * self.size + high])
         return np.asarray((self._leaves[self.level(low, high), low] - 1) * self.unit)
 
     def level(self, low: Ints, high: Ints) -> Ints:
@@ -80,10 +81,10 @@ class Axis:
     def text(self, low: int, high: int, members: Ints | None) -> str:
         """What is published of the places low to high; of `members` alone, if given, where sets are published."""
         if low == high:
-            return self.tree.domain[self.value_at[low]]
+            return str(self.tree.domain[self.value_at[low]])
         if self.kind == NODE:
             level = int(self.level(np.array([low]), np.array([high]))[0])
-            return self.tree.names[level][self.tree.codes[level][self.value_at[low]]]
+            return str(self.tree.names[level][self.tree.codes[level][self.value_at[low]]])
         if self.kind == SPAN:
             return self._interval(low, high)
         held = np.arange(low, high + 1) if members is None else members
@@ -130,5 +131,5 @@ def _rises(tree: Hierarchy, value_at: Ints) -> bool:
             numbers: list[Any] = [read(word) for word in words]
         except ValueError:
             continue
-        return len(numbers) > 1 and all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
+        return len(numbers) > 1 and all(a < b for a, b in pairwise(numbers))
     return False

@@ -133,7 +133,7 @@ class Values:
         widths = [len(encoded.sensitive_names[name]) for name in names]
         pattern, example, _ = distinct(pack(codes, widths))
         self.patterns = len(example)
-        entry, row, counts = distinct(encoded.row_of * self.patterns + pattern)
+        _, row, counts = distinct(encoded.row_of * self.patterns + pattern)
         self.rollup = Rollup(
             encoded.codes[encoded.row_of[row]], counts, hierarchies, label=pattern[row], labels=self.patterns
         )

@@ -29,14 +29,14 @@ BLOCK = 4_000_000  # entries of a dense matrix of shares
 
 
 class Criterion(Protocol):
-    """Something each class must meet."""
+    """Something each class must meet; `needs` is "sizes", "sensitive" or "population"."""
 
     @property
-    def monotone(self) -> bool: ...  # noqa: D102
+    def monotone(self) -> bool: ...
     @property
-    def monotone_with_suppression(self) -> bool: ...  # noqa: D102
+    def monotone_with_suppression(self) -> bool: ...
     @property
-    def needs(self) -> Literal["sizes", "sensitive", "population"]: ...  # noqa: D102
+    def needs(self) -> str: ...
 
     def check(self, groups: Groups) -> Bools:
         """Which classes meet it."""

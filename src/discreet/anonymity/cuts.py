@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -120,7 +121,7 @@ def _extremes(column: Ints, shift: Ints) -> tuple[Ints, Ints]:
     return np.minimum.accumulate(column - shift) + shift, np.maximum.accumulate(column + shift) - shift
 
 
-def _since(total: npt.NDArray[np.generic], each: npt.NDArray[np.generic], starts: Ints, part: Ints) -> Floats:
+def _since(total: npt.NDArray[Any], each: npt.NDArray[Any], starts: Ints, part: Ints) -> Floats:
     """A running total, begun anew in each class."""
     return np.asarray(total - (total[starts] - each[starts])[part])
 

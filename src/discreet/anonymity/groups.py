@@ -43,7 +43,7 @@ class Histogram:
 
     def totals(self) -> Floats:
         """The rows in each part."""
-        return np.bincount(self.owner, weights=self.count, minlength=self.parts)
+        return np.bincount(self.owner, weights=self.count, minlength=self.parts).astype(np.float64)
 
     def shares(self) -> Floats:
         """The share of each entry in its part."""

@@ -7,7 +7,7 @@ own labels may appear in messages; the values of a table may not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 from typing import Any
@@ -22,13 +22,14 @@ from discreet.errors import DiscreetError
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+SPAN = 10_000  # numbers within this range are looked up once each
 
 
 class HierarchyError(DiscreetError, ValueError):
     """A hierarchy is no tree, or does not cover the column it is used for."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
     """The groups of a column's values, level by level, from the values themselves to the coarsest groups.
 
@@ -58,10 +59,10 @@ class Hierarchy:
     """
 
     domain: tuple[str, ...]
-    names: tuple[list[str], ...] = field(repr=False)
-    codes: tuple[Ints, ...] = field(repr=False)
-    leaves: tuple[Ints, ...] = field(repr=False)
-    edges: Floats | None = field(default=None, repr=False)
+    names: tuple[list[str], ...]
+    codes: tuple[Ints, ...]
+    leaves: tuple[Ints, ...]
+    edges: Floats | None = None
     missing: str | None = None
 
     @classmethod
@@ -169,6 +170,9 @@ class Hierarchy:
         """
         return cls.ordered(values, sizes=())
 
+    def __repr__(self) -> str:
+        return f"Hierarchy({len(self.domain)} values, {self.height} levels)"
+
     @property
     def height(self) -> int:
         """The number of levels, level 0 included."""
@@ -224,6 +228,11 @@ class Hierarchy:
     def _place(self, column: pl.Series, empty: npt.NDArray[np.bool_]) -> Ints:
         if self.edges is not None:
             return self._interval(column, empty)
+        if column.dtype.is_integer() and len(column) > SPAN and not empty.any():
+            low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
+            if high - low < SPAN:  # look up each number once, not each row
+                each = pl.Series(np.arange(low, high + 1))
+                return np.take(self._place(each, nulls(each)), column.to_numpy().astype(np.int64) - low)
         words = pl.Series("domain", self.domain)
         filled = text(column)
         if empty.any():

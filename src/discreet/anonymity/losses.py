@@ -56,21 +56,21 @@ class Cells:
 
     def lower(self) -> Floats:
         """The mean cost of every node if nothing were suppressed."""
-        total = np.zeros(1)
+        total: Floats = np.zeros(())
         for mean in self.means:
             total = np.add.outer(total, mean)
-        return total[0]
+        return total
 
     def of(self, node: Node, groups: Groups) -> float:
         """The mean without suppression, and for suppressed rows what is missing to 1."""
-        plain = np.zeros(1)
+        plain = 0.0
         for mean, level in zip(self.means, node, strict=True):  # summed as in `lower`, so that the two agree to the bit
-            plain = plain + mean[level]
+            plain += float(mean[level])
         if groups.kept is None or groups.kept.all():
-            return float(plain[0])
+            return plain
         assert groups.example is not None
         lost = ~groups.kept
-        return float(plain[0] + groups.sizes[lost] @ (1 - self.rowwise(node, groups.example[lost])) / self.rows)
+        return float(plain + groups.sizes[lost] @ (1 - self.rowwise(node, groups.example[lost])) / self.rows)
 
     def rowwise(self, node: Node, entries: Ints) -> Floats:
         """The cost of single entries."""
@@ -92,7 +92,7 @@ def entropy(codes: Ints, sizes: Ints, hierarchies: Sequence[Hierarchy]) -> Cells
     """
     costs = []
     for c, h in enumerate(hierarchies):
-        counts = np.bincount(codes[:, c], weights=sizes, minlength=len(h.domain))
+        counts = np.bincount(codes[:, c], weights=sizes, minlength=len(h.domain)).astype(np.float64)
         costs.append([uncertainty(counts, h.codes[level]) for level in range(h.height)])
     return Cells(codes, sizes, costs)
 

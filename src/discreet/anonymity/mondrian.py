@@ -135,7 +135,9 @@ def published(
             low, high, held = _members(classes.labels, places[:, j], axis.size)
         cost = axis.cost(low, high) if held is None or axis.kind != SET else (_lengths(held) - 1) * axis.unit
         loss += float(cost @ sizes) / (sizes.sum() * len(axes))
-        texts[name] = [axis.text(a, b, None if held is None else held[c]) for c, (a, b) in enumerate(zip(low, high, strict=True))]
+        texts[name] = [
+            axis.text(a, b, None if held is None else held[c]) for c, (a, b) in enumerate(zip(low, high, strict=True))
+        ]
     return Recoded(list(encoded.columns), classes.labels[of_row], texts, loss)
 
 

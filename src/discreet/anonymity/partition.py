@@ -109,9 +109,7 @@ def both(check: Check, active: Ints, part: Ints, open_: Bools, side: Bools) -> B
     return result
 
 
-def split(
-    classes: Classes, points: Points, active: Ints, options: Sequence[Cuts], chosen: Ints, right: Bools
-) -> None:
+def split(classes: Classes, points: Points, active: Ints, options: Sequence[Cuts], chosen: Ints, right: Bools) -> None:
     """Give right halves new numbers, and both halves their regions: the border lies midway between values."""
     parents = np.flatnonzero(chosen >= 0)
     old = classes.labels[active][points.starts][parents]

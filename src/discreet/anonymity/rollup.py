@@ -99,12 +99,13 @@ class Rollup:
             digits = [s[l][c[below.example]] for s, l, c in zip(self.steps, node, self.columns, strict=True)]
             return pack([*digits, self.label[below.example]], [*self.widths, self.labels])
         step = (self.steps[column][node[column]] - self.steps[column][0]) * self.strides[column]
-        return below.keys + step[self.columns[column][below.example]]
+        keys: Ints = below.keys + step[self.columns[column][below.example]]
+        return keys
 
 
 def merged(below: Counted, keys: Ints) -> Counted:
     """Classes of equal keys become one."""
-    order = np.argsort(keys)
+    order = np.argsort(keys, kind="stable")  # runs that are in order already are merged, not sorted
     ranked = keys[order]
     new = np.empty(len(ranked), dtype=bool)
     new[:1] = True

@@ -33,7 +33,7 @@ class Found:
     loss: float
     searched: int
     complete: bool
-    least: int  # fewest rows that had to be suppressed at any node looked at
+    nearest: Node  # where fewest rows had to be suppressed
 
 
 class Clock:
@@ -59,6 +59,7 @@ class Search:
     best: float = float("inf")
     node: Node | None = None
     least: int = 2**62
+    nearest: Node = ()
     seen: set[Node] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -66,7 +67,7 @@ class Search:
         self.bound = self.loss.lower()
 
     def found(self, complete: bool) -> Found:
-        return Found(self.node, self.best, self.checker.looked, complete, self.least)
+        return Found(self.node, self.best, self.checker.looked, complete, self.nearest)
 
     def open(self, node: Node) -> bool:
         """Not known to fail, not yet looked at, and its bound leaves hope."""
@@ -85,7 +86,8 @@ class Search:
             if self.bound is not None and self.loss.of(node, first.groups) >= self.best:
                 return first  # the rows already lost cost too much, whatever the other criteria say
             verdict = self.checker.completed(node, first)
-        self.least = min(self.least, verdict.groups.suppressed)
+        if verdict.groups.suppressed < self.least:
+            self.least, self.nearest = verdict.groups.suppressed, node
         if verdict.feasible:
             self.offer(node, verdict.groups)
         return verdict
@@ -99,10 +101,10 @@ class Search:
         """Go down as long as a finer node is feasible, by the step that promises most."""
         while not self.clock.over():
             steps = sorted(self.lattice.below(node), key=self.hope)
-            node_or_none = next((s for s in steps if self.open(s) and self.look(s).feasible), None)
-            if node_or_none is None:
+            finer = next((s for s in steps if self.open(s) and self.look(s).feasible), None)
+            if finer is None:
                 return
-            node = node_or_none
+            node = finer
 
     def hope(self, node: Node) -> float:
         return float(self.bound[node]) if self.bound is not None else sum(node)

@@ -34,7 +34,8 @@ def checker(encoded: Encoded, criteria: Sequence[Any], of_row: Ints) -> Check:
         place[points] = labels
         rows = np.flatnonzero(place[of_row] >= 0)
         groups = tally(encoded, rows, place[of_row[rows]], count)
-        return np.logical_and.reduce([criterion.check(groups) for criterion in criteria])
+        passed: Bools = np.logical_and.reduce([criterion.check(groups) for criterion in criteria])
+        return passed
 
     return check
 

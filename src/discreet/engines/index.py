@@ -1,6 +1,7 @@
 """Units whose rows lie in many pieces: which there are, how many rows each has, and which of them rank first.
 
-Memory is in proportion to the number of units: about 200 bytes for each, and 24 for each row of a unit that may count.
+Memory is in proportion to the number of units: about 150 bytes for each (400 while their names are made), and 24 for
+each row of a unit that may count.
 """
 
 from __future__ import annotations

@@ -44,12 +44,15 @@ RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and classes are counted
 SCANTY = 1.8  # signals below which a note says so
-HOPELESS = 4.0  # rows, in deviations of the noise of a count: below, all rounds count classes
+# rows, in deviations of the noise of a count, below which all rounds count classes: by a noisy number, by a public one
+HOPELESS, HOPELESS_PUBLIC = 4.0, 8.0
 RECOUNTS = 0.15  # of the rounds count classes where the look would tell nothing, and
 FIRST = 0.6  # of the rounds are walked in any case; then classes are counted until
 KNOWN = 4.0  # times the noise in their difference is less than the number of rows, or
-PLAIN = (2.0, 3.0)  # leads of the likelier class, in deviations: from here on, and from there on beyond doubt
-SURE = 2.0  # deviations that evidence must exceed what noise alone would show
+PLAIN = (2.0, 3.0)  # leads of the likeliest class, in deviations: from here on, and from there on beyond doubt
+UNEVEN = 0.4  # of the rows that it must be ahead by for that to weigh in full
+EVIDENT = (2.0, 5.0)  # the same for slopes: deviations by which they exceed what noise alone would show
+SURE = 2.0  # deviations from the class shares before an intercept is believed
 
 LOOK = "correlations"
 FEW = "too few rows for this budget and so many columns: what was learnt is mostly noise"
@@ -126,7 +129,7 @@ def descent(problem: Problem) -> Fit:
     start = _start(counts, problem)
     offset = start[:, 0] if blind else None
     walk = Walk(curator, Directions(image, problem.width), setting.clip, n, step, level, offset)
-    hopeless = n < HOPELESS * _noise(problem, 1)
+    hopeless = n < (HOPELESS if problem.n is None else HOPELESS_PUBLIC) * _noise(problem, 1)
     journey = Journey(walk, white, start, problem.intercept, blind, hopeless)
     path, counts = journey.run(for_steps, counts)
 
@@ -135,7 +138,8 @@ def descent(problem: Problem) -> Fit:
     known = _start(counts, problem)
     moved += start - known
     moved[:, : int(blind)] = 0.0  # an intercept that was not walked
-    moved, faint = trimmed(moved, noise, problem.intercept, counts.lead)
+    likelier = plain(counts, n) if problem.intercept else 0.0
+    moved, faint = trimmed(moved, noise, problem.intercept, likelier)
     rows = counts.value.sum() if problem.n is None else problem.n
     few = hopeless or setting.signal < SCANTY or rows < TOO_FEW * _noise(problem, 1)
     notes = (ADAPTS, *([FEW] if few else []), *([FAINT.format(faint)] if faint < 0.5 else []))
@@ -199,7 +203,7 @@ class Journey:
     def _evident(self, path: Path) -> bool:
         """Whether slopes are surely not noise alone."""
         moved, noise = self.moved(path)
-        return excess(moved[:, self.intercept :], noise[self.intercept :]) > SURE
+        return excess(moved[:, self.intercept :], noise[self.intercept :]) > EVIDENT[0]
 
     def moved(self, path: Path) -> tuple[Floats, Floats]:
         """How far the path leads from the start, and the variance that noise gives each coordinate."""
@@ -217,25 +221,34 @@ def excess(slopes: Floats, variance: Floats) -> float:
     return (float((slopes**2).sum()) / doubt - 1) * math.sqrt(slopes.size / 2) if doubt > 0 else 0.0
 
 
-def trimmed(moved: Floats, variance: Floats, intercept: bool, lead: float) -> tuple[Floats, float]:
-    """Slopes and intercepts shrunk by what noise would have made of them (James & Stein 1961); the slopes' factor.
+def plain(counts: Counts, n: float) -> float:
+    """How plain it is, from 0 to 1, that the likeliest class is ahead, and by many rows."""
+    if len(counts.value) < 2:
+        return 1.0
+    return _ramp(counts.lead, PLAIN) * min(max(counts.lead * counts.doubt / n, 0.0) / UNEVEN, 1.0)
+
+
+def trimmed(moved: Floats, variance: Floats, intercept: bool, likelier: float) -> tuple[Floats, float]:
+    """Slopes and intercepts less what noise may have made of them; and what slopes were multiplied by.
 
     Parameters
     ----------
     moved, variance : how far coefficients are from the start, and the variance of the noise in each.
     intercept : whether the first is one. It stays at the class shares unless it has surely left them.
-    lead : of the likelier class. The further it is ahead, the surer slopes must be: where it is plain, wrong slopes do
-        harm; where it is not, any are better than none.
+    likelier : how plain it is that one class is, from 0 to 1. The plainer, the surer slopes must be: where it is plain,
+        wrong ones do harm; where it is not, any are better than none.
     """
     moved, slopes = moved.copy(), moved[:, intercept:]
-    plain = min(max((lead - PLAIN[0]) / (PLAIN[1] - PLAIN[0]), 0.0), 1.0) if intercept else 0.0
-    sure = 1 + SURE * plain * math.sqrt(2 / max(slopes.size, 1))
-    _, factor = shrunk(slopes, sure * float(variance[intercept:].sum()) * len(moved))
-    factor = max(factor, 1 - plain)
+    factor = max(_ramp(excess(slopes, variance[intercept:]), EVIDENT), (1 - likelier) ** 2)
     moved[:, intercept:] *= factor
     if intercept:
         moved[:, 0], _ = shrunk(moved[:, 0], SURE**2 * float(variance[0]) * len(moved))
     return moved, factor
+
+
+def _ramp(value: float, ends: tuple[float, float]) -> float:
+    """From 0 at the one end to 1 at the other."""
+    return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
 
 
 def flatness(classes: int) -> float:

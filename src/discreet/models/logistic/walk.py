@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 BENT = 0.2  # about the curvature of the loss along a standardised feature
 STEEP = 0.25  # its curvature where both classes are even
-LONGEST = 8.0  # how much longer than there a step may be
+LONGEST = 20.0  # how much longer than there a step may be
 DAMP = 10.0  # of the noise of a step: how much of it in θ is as bad as no longer step
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
 
@@ -104,7 +104,7 @@ def longer(theta: Floats, level: float, noise: float) -> tuple[float, float]:
     prior as wide as θ is would do.
 
     >>> longer(np.array([0.0, 0.0]), 0.0, 0.0), [round(times, 2) for times in longer(np.array([0.0, 3.0]), 0.0, 0.0)]
-    ((1.0, 1.0), [1.94, 7.81])
+    ((1.0, 1.0), [2.18, 8.98])
     >>> longer(np.array([0.0, 3.0]), 0.0, 1.0)
     (1.0, 1.0)
     """

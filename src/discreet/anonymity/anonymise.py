@@ -1,0 +1,176 @@
+"""GENERALISE, COUNT, CHECK, SEARCH: a table in which nobody stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.anonymity.checker import Checker
+from discreet.anonymity.criteria import Criterion, KAnonymity
+from discreet.anonymity.encode import pack
+from discreet.anonymity.groups import Groups
+from discreet.anonymity.hierarchies import Hierarchy
+from discreet.anonymity.incognito import incognito
+from discreet.anonymity.infeasible import Infeasible, refusal
+from discreet.anonymity.losses import NAMES, Custom, Loss, named
+from discreet.anonymity.request import Request, prepare
+from discreet.anonymity.result import Anonymised, generalised, published
+from discreet.anonymity.search import Found, optimal
+
+Node = tuple[int, ...]
+Bools = npt.NDArray[np.bool_]
+METHODS = ("optimal", "incognito", "mondrian")
+
+
+def anonymise(
+    table: Any,
+    quasi_identifiers: Mapping[str, Hierarchy],
+    *,
+    sensitive: Sequence[str] = (),
+    k: int | None = 5,
+    l: int | Criterion | None = None,
+    t: float | Criterion | None = None,
+    criteria: Sequence[Criterion] = (),
+    suppress: float = 0.05,
+    suppressed: Literal["remove", "star"] = "remove",
+    loss: str | Loss | Callable[[Node, Groups], float] = "ncp",
+    method: Literal["optimal", "incognito", "mondrian"] = "optimal",
+    population: Any = None,
+    missing: str | None = None,
+    keep: Sequence[str] = (),
+    time_limit: float | None = None,
+    tight: bool = True,
+) -> Anonymised:
+    """Generalise whole columns as little as the criteria allow.
+
+    Parameters
+    ----------
+    table : polars (lazy too), pandas or pyarrow frame, mapping of columns, or path of a CSV or Parquet file.
+    quasi_identifiers : the columns by which somebody could be recognised, each with its hierarchy.
+    sensitive : columns nobody should learn about a person; published as they are.
+    k : every class has at least k rows (None to leave it out).
+    l : every class has at least l sensitive values; or a criterion such as EntropyL(3).
+    t : sensitive values in every class are within t of the table's; or a criterion such as TCloseness(.2, "ordered").
+    criteria : further ones. With several, every class meets all of them.
+    suppress : the share of rows that may be left out; the rows of classes that fail are.
+    suppressed : "remove" them, or publish them as "star", if their class meets the criteria too.
+    loss : "ncp", "entropy", "discernibility", "average", or a function of node and groups.
+    method : "optimal" (the best of all nodes), "incognito" (the best minimal node), "mondrian" (local recoding).
+    population : a table with the same quasi-identifiers that contains this one, for KMap and DeltaPresence.
+    missing : the category of null and NaN.
+    keep : columns to carry over as they are. Columns named nowhere are left out.
+    time_limit : seconds after which the best found so far is returned, with `complete` False.
+    tight : of "mondrian": publish the members' extremes rather than the region between cuts.
+
+    Guarantee
+    ---------
+    Every published class meets every criterion, judged on the quasi-identifiers jointly, with the whole input as
+    reference. That is a property of the table and no more: it does not bound what somebody with other knowledge learns.
+
+    | edge case | what happens |
+    | --- | --- |
+    | a value that a hierarchy does not cover | HierarchyError with column and count |
+    | nothing meets the request | Infeasible: which criterion failed, and the nearest k or share |
+    | time ran out with nothing found | Infeasible |
+    | several sensitive columns | each is judged with the others as quasi-identifiers |
+
+    Example
+    -------
+    >>> rows = {"zip": ["10", "11", "20", "21"], "ill": ["flu", "cold", "flu", "cold"]}
+    >>> found = anonymise(rows, {"zip": Hierarchy.prefix(["10", "11", "20", "21"])}, sensitive=["ill"], k=2)
+    >>> found.levels, found.classes, sorted(found.table["zip"])
+    ({'zip': 1}, array([2, 2]), ['1*', '1*', '2*', '2*'])
+    """
+    if method not in METHODS:
+        raise ValueError(f"`method` must be one of {', '.join(METHODS)}. Got {method!r}.")
+    if suppressed not in ("remove", "star"):
+        raise ValueError(f"`suppressed` must be 'remove' or 'star'. Got {suppressed!r}.")
+    if isinstance(loss, str) and loss not in NAMES:
+        raise ValueError(f"`loss` must be one of {', '.join(NAMES)}, or a function of node and groups. Got {loss!r}.")
+    request = prepare(
+        table, quasi_identifiers, sensitive=sensitive, k=k, l=l, t=t, criteria=criteria, suppress=suppress,
+        star=suppressed == "star", population=population, missing=missing, keep=keep,
+    )  # fmt: skip
+    if method == "mondrian":
+        return local(request, tight)
+    checker = request.checker()
+    aim = chosen(loss, request, checker)
+    found = (optimal if method == "optimal" else incognito)(checker, aim, time_limit)
+    return release(request, checker, found, method)
+
+
+def chosen(loss: str | Loss | Callable[[Node, Groups], float], request: Request, checker: Checker) -> Loss:
+    if isinstance(loss, str):
+        return named(loss, checker.codes, checker.sizes, list(request.trees.values()), request.k)
+    return loss if hasattr(loss, "of") else Custom(loss)  # type: ignore[return-value]
+
+
+def release(request: Request, checker: Checker, found: Found, method: str) -> Anonymised:
+    """The table of the node that was found."""
+    if found.node is None:
+        if not found.complete:
+            raise Infeasible("Time ran out before any node that meets the request was found. Hint: more time.")
+        raise refusal(request, checker, found.nearest)
+    groups = checker.judge(found.node).groups
+    kept = rows_kept(request, checker, found.node, groups)
+    columns = {}
+    for (name, tree), level, places in zip(request.trees.items(), found.node, request.encoded.codes.T, strict=True):
+        columns[name] = generalised(tree, level, places, request.frame[name].dtype)
+    others = [*request.encoded.sensitive, *request.keep]
+    return Anonymised(
+        table=published(request.frame, columns, request.encoded.row_of, others, kept, star=request.star),
+        levels=dict(zip(request.trees, found.node, strict=True)),
+        loss=found.loss,
+        losses={name: chosen(name, request, checker).of(found.node, groups) for name in NAMES},
+        classes=np.sort(groups.sizes[groups.published])[::-1],
+        suppressed=groups.suppressed / request.encoded.n,
+        searched=found.searched,
+        complete=found.complete,
+        rows=request.encoded.n,
+        criteria=tuple(request.criteria),
+        method=method,
+        heights={name: tree.height for name, tree in request.trees.items()},
+    )
+
+
+def rows_kept(request: Request, checker: Checker, node: Node, groups: Groups) -> Bools:
+    """Which rows lie in a published class."""
+    trees = list(request.trees.values())
+    assert groups.example is not None
+    widths = [len(tree.names[level]) for tree, level in zip(trees, node, strict=True)]
+    tuples = np.concatenate([request.encoded.codes, checker.codes[groups.example]])
+    digits = [t.codes[level][tuples[:, c]] for c, (t, level) in enumerate(zip(trees, node, strict=True))]
+    keys = pack(digits, widths)
+    count = len(request.encoded.codes)
+    good = np.isin(keys[:count], keys[count:][groups.published])
+    return good[request.encoded.row_of]
+
+
+def local(request: Request, tight: bool) -> Anonymised:
+    """Local recoding. Nothing is suppressed."""
+    from discreet.anonymity.mondrian import mondrian
+
+    others = [c for c in request.criteria if not isinstance(c, KAnonymity)]
+    if any(c.needs == "population" for c in others):
+        raise ValueError("Mondrian does not look at a population. Hint: method='optimal'.")
+    found = mondrian(request.encoded, request.trees, request.k, others, tight=tight)
+    labels = found.frame()
+    everyone = np.ones(request.encoded.n, dtype=bool)
+    columns, rows = {name: labels[name] for name in request.trees}, np.arange(request.encoded.n)
+    return Anonymised(
+        table=published(request.frame, columns, rows, [*request.encoded.sensitive, *request.keep], everyone),
+        levels=dict.fromkeys(request.trees),
+        loss=found.loss,
+        losses={"ncp": found.loss},
+        classes=np.sort(found.classes)[::-1],
+        suppressed=0.0,
+        searched=0,
+        complete=True,
+        rows=request.encoded.n,
+        criteria=tuple(request.criteria),
+        method="mondrian",
+        heights={name: tree.height for name, tree in request.trees.items()},
+    )

@@ -1,0 +1,138 @@
+"""What is asked for, checked before any work is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.anonymity.checker import Checker
+from discreet.anonymity.criteria import Criterion, DistinctL, KAnonymity, TCloseness
+from discreet.anonymity.encode import Encoded, encode, filled, read
+from discreet.anonymity.hierarchies import Hierarchy
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A table and what its release must meet."""
+
+    frame: pl.DataFrame
+    trees: dict[str, Hierarchy]
+    encoded: Encoded
+    criteria: list[Criterion]
+    suppress: float
+    star: bool
+    population: tuple[Ints, Ints] | None
+    keep: list[str]
+
+    @property
+    def limit(self) -> int:
+        """How many rows may be suppressed; rounding must not cost one that is allowed."""
+        return int(np.floor(self.suppress * self.encoded.n + 1e-9))
+
+    @property
+    def k(self) -> int:
+        """The largest k asked for; 1 if none is."""
+        return max((c.k for c in self.criteria if isinstance(c, KAnonymity)), default=1)
+
+    def checker(self) -> Checker:
+        """What judges nodes."""
+        trees = list(self.trees.values())
+        return Checker(self.encoded, trees, self.criteria, self.limit, star=self.star, population=self.population)
+
+
+def prepare(
+    table: Any,
+    quasi_identifiers: Mapping[str, Hierarchy],
+    *,
+    sensitive: Sequence[str] = (),
+    k: int | None = None,
+    l: int | Criterion | None = None,
+    t: float | Criterion | None = None,
+    criteria: Sequence[Criterion] = (),
+    suppress: float = 0.0,
+    star: bool = False,
+    population: Any = None,
+    missing: str | None = None,
+    keep: Sequence[str] = (),
+) -> Request:
+    """Check the arguments, then read and encode the table."""
+    sensitive, keep = listed("sensitive", sensitive), listed("keep", keep)
+    columns(quasi_identifiers, sensitive, keep)
+    asked = gathered(k, l, t, criteria)
+    wanted(asked, sensitive, population)
+    if not 0 <= suppress < 1:
+        raise ValueError(f"`suppress` must be a share of rows in [0, 1). Got {suppress}.")
+    frame = read(table, [*quasi_identifiers, *sensitive, *keep])
+    counted(frame, asked)
+    trees = filled(frame, quasi_identifiers, missing)
+    encoded = encode(frame, trees, sensitive, missing=missing)
+    people = None
+    if population is not None:
+        others = encode(population, trees)
+        people = (others.codes, others.weights)
+    return Request(frame, trees, encoded, asked, float(suppress), star, people, keep)
+
+
+def listed(name: str, value: Sequence[str]) -> list[str]:
+    if isinstance(value, str):
+        raise TypeError(f"`{name}` must be a list of columns. Got a single string. Hint: [{value!r}].")
+    return list(value)
+
+
+def columns(trees: Mapping[str, Hierarchy], sensitive: list[str], keep: list[str]) -> None:
+    """Each column has one part, and each quasi-identifier a hierarchy."""
+    if not isinstance(trees, Mapping) or not trees:
+        raise ValueError("`quasi_identifiers` must map at least one column to its hierarchy.")
+    bare = [name for name, tree in trees.items() if not isinstance(tree, Hierarchy)]
+    if bare:
+        raise TypeError(f"Every quasi-identifier needs a Hierarchy. Without one: {', '.join(map(str, bare))}.")
+    for name, others in (("sensitive", sensitive), ("keep", keep)):
+        twice = [c for c in others if c in trees]
+        if twice:
+            raise ValueError(f"A column of `{name}` cannot be a quasi-identifier as well: {', '.join(twice)}.")
+
+
+def gathered(
+    k: int | None, l: int | Criterion | None, t: float | Criterion | None, criteria: Sequence[Criterion]
+) -> list[Criterion]:
+    """The short forms k, l and t as criteria, before the others."""
+    found: list[Criterion] = [] if k is None else [KAnonymity(k)]
+    if l is not None:
+        found.append(DistinctL(l) if isinstance(l, int) else l)
+    if t is not None:
+        found.append(TCloseness(t) if isinstance(t, int | float) else t)
+    found += criteria
+    if not found:
+        raise ValueError("Nothing is asked for. Hint: k=5.")
+    bad = [type(c).__name__ for c in found if not hasattr(c, "check") or isinstance(c, type)]
+    if bad:
+        raise TypeError(f"A criterion must be an object such as KAnonymity(5). Got {', '.join(bad)}.")
+    return found
+
+
+def wanted(criteria: Sequence[Criterion], sensitive: list[str], population: Any) -> None:
+    """What the criteria look at is there."""
+    for criterion in criteria:
+        name = type(criterion).__name__
+        column = getattr(criterion, "column", None)
+        if criterion.needs == "sensitive" and not sensitive:
+            raise ValueError(f"{name} needs a sensitive column. Hint: sensitive=['diagnosis'].")
+        if column is not None and column not in sensitive:
+            raise ValueError(f"{name} is about the column {column!r}, which is not in `sensitive`.")
+        if criterion.needs == "population" and population is None:
+            raise ValueError(f"{name} needs a `population` table with the same quasi-identifiers.")
+
+
+def counted(frame: pl.DataFrame, criteria: Sequence[Criterion]) -> None:
+    if frame.height == 0:
+        raise ValueError("The table has no rows.")
+    for criterion in criteria:
+        if isinstance(criterion, KAnonymity) and criterion.k > frame.height:
+            raise ValueError(f"k = {criterion.k} is more than the table's {frame.height} rows. Hint: a smaller k.")

@@ -1,0 +1,263 @@
+"""The search finds the best of all nodes: compared with looking at every one, counted row by row."""
+
+from collections import Counter, defaultdict
+from itertools import product
+
+import numpy as np
+import pytest
+
+from discreet.anonymity import (
+    DeltaPresence,
+    DistinctL,
+    EntropyL,
+    Hierarchy,
+    KAnonymity,
+    KMap,
+    RecursiveCL,
+    TCloseness,
+    losses,
+    minimal_generalisations,
+)
+from discreet.anonymity import rollup as rollups
+from discreet.anonymity.checker import Checker
+from discreet.anonymity.encode import encode
+from discreet.anonymity.incognito import incognito
+from discreet.anonymity.lattice import Lattice, minimal
+from discreet.anonymity.rollup import Rollup
+from discreet.anonymity.search import optimal
+from discreet.errors import NotSupported
+
+TREES = {
+    "age": Hierarchy.intervals(0, 39, 5, factors=(2, 2)),
+    "zip": Hierarchy.prefix([f"{a}{b}" for a in "123" for b in "1234"]),
+    "job": Hierarchy.tree({"any": {"x": ["a", "b"], "y": ["c", "d"]}}),
+    "sex": Hierarchy.flat("fm"),
+}
+HEIGHTS = tuple(tree.height for tree in TREES.values())
+ILL = ("cold", "cough", "flu", "gout")
+
+
+def made(seed, n=160):
+    """Skewed columns that depend on each other, so that some classes are small at every node."""
+    rng = np.random.default_rng(seed)
+    job = rng.choice(list("abcd"), n, p=[0.5, 0.3, 0.15, 0.05])
+    return {
+        "age": np.minimum(rng.poisson(12 + 6 * (job == "a"), n), 39),
+        "zip": rng.choice(TREES["zip"].domain, n, p=np.arange(12, 0, -1) / 78),
+        "job": job,
+        "sex": rng.choice(["f", "m"], n),
+        "ill": np.where(rng.random(n) < 0.3, rng.choice(ILL, n), np.where(job == "a", "flu", "cold")),
+    }
+
+
+def labelled(rows, node):
+    """The tuple of labels of every row, written out."""
+    columns = []
+    for (name, tree), level in zip(TREES.items(), node, strict=True):
+        label = {v: tree.names[level][c] for v, c in zip(tree.domain, tree.codes[level], strict=True)}
+        columns.append([label[str(v)] for v in rows[name]])
+    return list(zip(*columns, strict=True))
+
+
+def brute(rows, criterion, k, limit, population=None):
+    """For every node: suppressed rows, NCP, discernibility, average class size; None where too many rows go."""
+    n = len(rows["ill"])
+    whole = Counter(rows["ill"])
+    found = {}
+    for node in np.ndindex(*HEIGHTS):
+        tuples = labelled(rows, node)
+        classes = defaultdict(list)
+        for label, ill in zip(tuples, rows["ill"], strict=True):
+            classes[label].append(ill)
+        people = Counter(labelled(population, node)) if population else Counter()
+        good = {c for c, ills in classes.items() if len(ills) >= k and criterion(ills, whole, people[c])}
+        lost = sum(len(ills) for c, ills in classes.items() if c not in good)
+        if lost > limit or not good:
+            found[node] = None
+            continue
+        cost = 0.0
+        for label, ills in classes.items():
+            cells = [
+                (sum(t.names[l][g] == part for g in t.codes[l]) - 1) / (len(t.domain) - 1)
+                for t, l, part in zip(TREES.values(), node, label, strict=True)
+            ]
+            cost += len(ills) * (np.mean(cells) if label in good else 1.0)
+        kept = [len(classes[c]) for c in good]
+        found[node] = (lost, cost / n, sum(s * s for s in kept) + lost * n, np.mean(kept) / k)
+    return found
+
+
+def shares(ills):
+    return np.array(list(Counter(ills).values())) / len(ills)
+
+
+def recursive(ills, c, l):
+    ranked = sorted(Counter(ills).values(), reverse=True)
+    return ranked[0] < c * sum(ranked[l - 1 :])
+
+
+def apart(ills, whole):
+    n, here = sum(whole.values()), Counter(ills)
+    return sum(abs(here[v] / len(ills) - whole[v] / n) for v in whole) / 2
+
+
+CRITERIA = {
+    "k": ([], lambda ills, whole, people: True),
+    "distinct": ([DistinctL(3)], lambda ills, whole, people: len(set(ills)) >= 3),
+    "entropy": (
+        [EntropyL(2)],
+        lambda ills, whole, people: -(shares(ills) * np.log(shares(ills))).sum() >= np.log(2) - 1e-12,
+    ),
+    "recursive": ([RecursiveCL(3, 2)], lambda ills, whole, people: recursive(ills, 3, 2)),
+    "closeness": ([TCloseness(0.25)], lambda ills, whole, people: apart(ills, whole) <= 0.25 + 1e-12),
+    "two": (
+        [DistinctL(2), TCloseness(0.3)],
+        lambda ills, whole, people: len(set(ills)) >= 2 and apart(ills, whole) <= 0.3 + 1e-12,
+    ),
+    "map": ([KMap(9)], lambda ills, whole, people: people >= 9),
+    "presence": ([DeltaPresence(0, 0.6)], lambda ills, whole, people: len(ills) <= 0.6 * people + 1e-9),
+}
+
+
+def checked(rows, extra, k, limit, population=None):
+    trees = list(TREES.values())
+    encoded = encode(rows, TREES, ["ill"])
+    others = encode(population, TREES) if population else None
+    people = (others.codes, others.weights) if others else None
+    return Checker(encoded, trees, [KAnonymity(k), *extra], limit, population=people)
+
+
+def populated(rows):
+    more = made(99, 200)
+    return {name: np.concatenate([rows[name], more[name]]) for name in rows}
+
+
+@pytest.mark.catalogue("AN2")
+@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_the_optimum_is_the_best_of_all_nodes(name, share):
+    rows = made(1)
+    extra, rule = CRITERIA[name]
+    population = populated(rows) if name in ("map", "presence") else None
+    k, limit = 4, int(share * 160)
+    full = {node: v for node, v in brute(rows, rule, k, limit, population).items() if v}
+    for place, loss in ((1, "ncp"), (2, "discernibility"), (3, "average")):
+        checker = checked(rows, extra, k, limit, population)
+        aim = losses.named(loss, checker.codes, checker.sizes, list(TREES.values()), k)
+        found = optimal(checker, aim)
+        assert found.complete
+        if not full:
+            assert found.node is None
+            continue
+        assert found.loss == pytest.approx(min(v[place] for v in full.values()), rel=1e-12)
+        assert full[found.node][place] == pytest.approx(found.loss, rel=1e-12)
+        assert checker.judge(found.node).groups.suppressed == full[found.node][0]
+
+
+@pytest.mark.catalogue("AN2")
+def test_most_nodes_are_passed_by():
+    checker = checked(made(1), [], 4, 16)
+    optimal(checker, losses.ncp(checker.codes, checker.sizes, list(TREES.values())))
+    assert checker.looked < np.prod(HEIGHTS) / 3
+
+
+@pytest.mark.slow
+@pytest.mark.catalogue("AN2")
+@pytest.mark.parametrize("name", CRITERIA)
+def test_the_optimum_on_many_tables(name):
+    extra, rule = CRITERIA[name]
+    for seed, (k, share) in enumerate(product((2, 7), (0.0, 0.05, 0.3))):
+        rows = made(seed + 10)
+        population = populated(rows) if name in ("map", "presence") else None
+        full = [v[1] for v in brute(rows, rule, k, int(share * 160), population).values() if v]
+        checker = checked(rows, extra, k, int(share * 160), population)
+        found = optimal(checker, losses.ncp(checker.codes, checker.sizes, list(TREES.values())))
+        assert found.loss == pytest.approx(min(full, default=float("inf")), rel=1e-12)
+
+
+@pytest.mark.catalogue("AN3")
+@pytest.mark.parametrize("name", ["k", "distinct", "entropy", "recursive", "closeness", "presence"])
+def test_what_is_declared_monotone_is_and_what_is_not_is_not(name):
+    """On made tables, some edge of the lattice shows each criterion that is not declared monotone to get worse."""
+    extra = CRITERIA[name][0] or [KAnonymity(4)]
+    worse = worse_plain = 0
+    for seed in range(6):
+        rows = made(seed)
+        checker = checked(rows, extra, 1, 160, populated(rows) if name == "presence" else None)
+        lost = {node: checker.judge(node).groups.suppressed for node in np.ndindex(*HEIGHTS)}
+        for node in lost:
+            for finer in Lattice(HEIGHTS).below(node):
+                worse += lost[node] > lost[finer]
+                worse_plain += lost[node] > 0 and lost[finer] == 0
+    assert worse_plain == 0 and all(c.monotone for c in extra)
+    assert (worse == 0) == all(c.monotone_with_suppression for c in extra)
+
+
+@pytest.mark.catalogue("AN2")
+@pytest.mark.parametrize(("k", "share"), [(2, 0.0), (4, 0.1), (7, 0.05)])
+def test_incognito_lists_all_minimal_nodes(k, share):
+    rows = made(4)
+    full = brute(rows, CRITERIA["k"][1], k, int(share * 160))
+    good = {node for node, v in full.items() if v}
+    wanted = {node for node in good if not any(finer in good for finer in Lattice(HEIGHTS).below(node))}
+    found = minimal_generalisations(rows, TREES, k=k, suppress=share)
+    assert {tuple(levels.values()) for levels in found} == wanted and len(found) == len(wanted) > 1
+    checker = checked(rows, [], k, int(share * 160))
+    best = incognito(checker, losses.Discernibility())
+    assert best.loss == min(full[node][2] for node in wanted)
+
+
+@pytest.mark.catalogue("AN2")
+def test_columns_are_judged_jointly():
+    """Each column alone is 2-anonymous, the pair is not: a node that passes attribute by attribute must fail."""
+    rows = {"job": ["a", "a", "b", "b"], "sex": ["f", "m", "f", "m"]}
+    trees = {name: TREES[name] for name in rows}
+    found = minimal_generalisations(rows, trees, k=2)
+    assert {"job": 0, "sex": 0} not in found
+    assert found == [{"job": 0, "sex": 1}, {"job": 1, "sex": 0}]
+
+
+@pytest.mark.catalogue("AN2")
+def test_incognito_refuses_what_is_not_monotone():
+    with pytest.raises(NotSupported, match="EntropyL"):
+        minimal_generalisations(made(1), TREES, sensitive=["ill"], l=EntropyL(2), suppress=0.1)
+    assert minimal_generalisations(made(1), TREES, sensitive=["ill"], l=EntropyL(1.5), suppress=0.0)
+
+
+@pytest.mark.catalogue("AN2")
+def test_the_optimum_need_not_be_minimal():
+    """Discernibility under suppression: a coarser node can keep rows that a minimal one throws away."""
+    better = 0
+    for seed in range(8):
+        best = optimal(checked(made(seed), [], 4, 16), losses.Discernibility()).loss
+        least = incognito(checked(made(seed), [], 4, 16), losses.Discernibility()).loss
+        assert best <= least
+        better += best < least
+    assert better > 0
+
+
+@pytest.mark.catalogue("AN2")
+def test_time_limit_returns_what_was_found():
+    checker = checked(made(1), [], 4, 16)
+    found = optimal(checker, losses.Discernibility(), 0.0)
+    assert not found.complete and found.node == Lattice(HEIGHTS).top
+    assert not incognito(checked(made(1), [], 4, 16), losses.Discernibility(), 0.0).complete
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("cache", [0, 10**6])
+def test_roll_up_counts_as_rows_do(monkeypatch, wide, cache):
+    monkeypatch.setattr(rollups, "CACHE", cache)
+    rows = made(2)
+    encoded = encode(rows, TREES)
+    rollup = Rollup(encoded.codes, encoded.weights, list(TREES.values()))
+    rollup.wide = wide
+    for node in np.random.default_rng(0).permutation(list(np.ndindex(*HEIGHTS)))[:60]:
+        counted = rollup.count(tuple(int(level) for level in node))
+        assert sorted(counted.sizes) == sorted(Counter(labelled(rows, node)).values())
+
+
+def test_minimal_nodes_of_a_lattice_by_hand():
+    good = np.zeros((3, 3), dtype=bool)
+    good[1:, 2:] = good[2:, 0:] = True
+    assert minimal(good) == [(1, 2), (2, 0)]
