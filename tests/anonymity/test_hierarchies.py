@@ -175,6 +175,12 @@ def test_many_whole_numbers_are_looked_up_once_each():
         Hierarchy.intervals(0, 49, 10).encode(column)
 
 
+def test_continuous_intervals_can_have_a_missing_category():
+    tree = Hierarchy.intervals(edges=[0, 1, 2], whole=False).with_missing("unknown")
+    assert tree.encode(pl.Series("x", [0.5, float("nan"), None, 2.0])).tolist() == [0, 2, 2, 1]
+    assert tree.names[0][2] == "unknown" and len(tree.names[-1]) == 1
+
+
 def test_outside_the_intervals_is_not_covered():
     tree = Hierarchy.intervals(edges=[0, 1, 2], whole=False)
     with pytest.raises(HierarchyError, match="2 distinct"):
@@ -201,6 +207,10 @@ def test_mixed_types_and_absent_columns_are_refused_without_values():
     with pytest.raises(TypeError, match="mixes types") as caught:
         encode(pd.DataFrame({"x": [1, "secret"]}), tree)
     assert "secret" not in str(caught.value)
+    with pytest.raises(TypeError, match="'x' mixes types"):
+        encode({"x": [1, "secret"]}, tree)
+    with pytest.raises(ValueError, match="differ in length"):
+        encode({"x": ["1"], "y": [1, 2]}, tree)
     with pytest.raises(ValueError, match="no column 'x'"):
         encode({"y": [1]}, tree)
     with pytest.raises(ValueError, match="same name"):

@@ -18,11 +18,13 @@ from discreet.anonymity import (
     losses,
     minimal_generalisations,
 )
+from discreet.anonymity import encode as encodes
 from discreet.anonymity import rollup as rollups
+from discreet.anonymity import search as searches
 from discreet.anonymity.checker import Checker
 from discreet.anonymity.encode import encode
 from discreet.anonymity.incognito import incognito
-from discreet.anonymity.lattice import Lattice, minimal
+from discreet.anonymity.lattice import Lattice, below, minimal
 from discreet.anonymity.rollup import Rollup
 from discreet.anonymity.search import optimal
 from discreet.errors import NotSupported
@@ -186,7 +188,7 @@ def test_what_is_declared_monotone_is_and_what_is_not_is_not(name):
         checker = checked(rows, extra, 1, 160, populated(rows) if name == "presence" else None)
         lost = {node: checker.judge(node).groups.suppressed for node in np.ndindex(*HEIGHTS)}
         for node in lost:
-            for finer in Lattice(HEIGHTS).below(node):
+            for finer in below(node):
                 worse += lost[node] > lost[finer]
                 worse_plain += lost[node] > 0 and lost[finer] == 0
     assert worse_plain == 0 and all(c.monotone for c in extra)
@@ -199,7 +201,7 @@ def test_incognito_lists_all_minimal_nodes(k, share):
     rows = made(4)
     full = brute(rows, CRITERIA["k"][1], k, int(share * 160))
     good = {node for node, v in full.items() if v}
-    wanted = {node for node in good if not any(finer in good for finer in Lattice(HEIGHTS).below(node))}
+    wanted = {node for node in good if not any(finer in good for finer in below(node))}
     found = minimal_generalisations(rows, TREES, k=k, suppress=share)
     assert {tuple(levels.values()) for levels in found} == wanted and len(found) == len(wanted) > 1
     checker = checked(rows, [], k, int(share * 160))
@@ -257,7 +259,35 @@ def test_roll_up_counts_as_rows_do(monkeypatch, wide, cache):
         assert sorted(counted.sizes) == sorted(Counter(labelled(rows, node)).values())
 
 
+@pytest.mark.parametrize("name", ["k", "closeness", "map"])
+def test_keys_too_wide_for_one_number_change_nothing(monkeypatch, name):
+    rows = made(3)
+    population = populated(rows) if name == "map" else None
+
+    def best():
+        checker = checked(rows, CRITERIA[name][0], 4, 24, population)
+        return optimal(checker, losses.ncp(checker.codes, checker.sizes, list(TREES.values()))), checker.rollup.wide
+
+    wanted, wide = best()
+    monkeypatch.setattr(rollups, "ROOM", 200)
+    monkeypatch.setattr(encodes, "ROOM", 200)
+    found, wider = best()
+    assert not wide and wider and wanted.node is not None
+    assert (found.node, found.loss) == (wanted.node, wanted.loss)
+
+
 def test_minimal_nodes_of_a_lattice_by_hand():
     good = np.zeros((3, 3), dtype=bool)
     good[1:, 2:] = good[2:, 0:] = True
     assert minimal(good) == [(1, 2), (2, 0)]
+
+
+def test_a_lattice_too_large_for_tags_gives_an_honest_answer(monkeypatch):
+    best = optimal(checked(made(1), [], 4, 16), losses.Discernibility())
+    monkeypatch.setattr(searches, "LARGEST", 10)
+    checker = checked(made(1), [], 4, 16)
+    found = optimal(checker, losses.Discernibility())
+    assert not found.complete and found.loss >= best.loss
+    assert checker.judge(found.node).feasible and found.node != Lattice(HEIGHTS).top
+    none = optimal(checked(made(1), [DistinctL(5)], 4, 16), losses.Discernibility())
+    assert none.node is None and not none.complete

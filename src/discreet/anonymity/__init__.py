@@ -6,6 +6,7 @@ somebody who knows more than the quasi-identifiers. See `docs` for what anonymit
 
 from discreet.anonymity import losses
 from discreet.anonymity.anonymise import anonymise
+from discreet.anonymity.attacks import Linkage, background_attack, homogeneity_attack, linkage_attack
 from discreet.anonymity.criteria import (
     DeltaPresence,
     DistinctL,
@@ -19,6 +20,7 @@ from discreet.anonymity.hierarchies import Hierarchy, HierarchyError
 from discreet.anonymity.incognito import minimal_generalisations
 from discreet.anonymity.infeasible import Infeasible
 from discreet.anonymity.result import Anonymised
+from discreet.anonymity.risk import Risk, risk
 
 __all__ = [
     "Anonymised",
@@ -30,9 +32,15 @@ __all__ = [
     "Infeasible",
     "KAnonymity",
     "KMap",
+    "Linkage",
     "RecursiveCL",
+    "Risk",
     "TCloseness",
     "anonymise",
+    "background_attack",
+    "homogeneity_attack",
+    "linkage_attack",
     "losses",
     "minimal_generalisations",
+    "risk",
 ]

@@ -90,6 +90,8 @@ def anonymise(
         raise ValueError(f"`suppressed` must be 'remove' or 'star'. Got {suppressed!r}.")
     if isinstance(loss, str) and loss not in NAMES:
         raise ValueError(f"`loss` must be one of {', '.join(NAMES)}, or a function of node and groups. Got {loss!r}.")
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"`time_limit` must be at least 0 seconds. Got {time_limit}.")
     request = prepare(
         table, quasi_identifiers, sensitive=sensitive, k=k, l=l, t=t, criteria=criteria, suppress=suppress,
         star=suppressed == "star", population=population, missing=missing, keep=keep,

@@ -89,6 +89,11 @@ class Checker:
         """With the sensitive values."""
         return groups if self.values is None else replace(groups, histograms=self.values.histograms(node))
 
+    def raise_to(self, floor: Node) -> None:
+        """Only nodes at or above `floor` will be judged from now on."""
+        for rollup in (self.rollup, *([self.values.rollup] if self.values else [])):
+            rollup.raise_to(floor)
+
     def tagged(self, node: Node) -> Verdict:
         """The criteria from which other nodes can be inferred, alone."""
         self.looked += 1

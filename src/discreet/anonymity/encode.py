@@ -150,13 +150,16 @@ def scanned(table: Any) -> pl.LazyFrame:
     if isinstance(table, str | Path):
         return file(Path(table))
     if type(table).__module__.startswith("pandas"):
-        return pandas(table).lazy()
+        if table.columns.has_duplicates:
+            raise ValueError("The frame has two columns of the same name.")
+        return columnwise({name: uncategorised(table[name]) for name in table.columns}).lazy()
+    if isinstance(table, Mapping):
+        return columnwise(table).lazy()
     try:
         return pl.DataFrame(table).lazy()
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         raise TypeError(
-            f"A table must be a frame, a mapping of columns or a path, each column of one type. "
-            f"Got {type(table).__name__}."
+            f"A table must be a frame, a mapping of columns or a path. Got {type(table).__name__}."
         ) from None
 
 
@@ -174,15 +177,20 @@ def file(path: Path) -> pl.LazyFrame:
     return pl.scan_csv(path, separator=mark, infer_schema=False)
 
 
-def pandas(table: Any) -> pl.DataFrame:
-    """Without the index; a column of mixed types is refused by name."""
-    if table.columns.has_duplicates:
-        raise ValueError("The frame has two columns of the same name.")
-    columns = {}
-    for name in table.columns:
-        values = table[name]
+def columnwise(columns: Mapping[Any, Any]) -> pl.DataFrame:
+    """Column by column, so that one of mixed types is refused by name."""
+    found = {}
+    for name, values in columns.items():
+        pandas = type(values).__module__.startswith("pandas")
         try:
-            columns[str(name)] = pl.from_pandas(values.astype(object) if values.dtype.name == "category" else values)
+            found[str(name)] = pl.from_pandas(values) if pandas else pl.Series(values)
         except Exception:  # whatever the conversion raises may quote a value
             raise TypeError(f"The column {name!r} mixes types. Hint: make them all text, or all numbers.") from None
-    return pl.DataFrame(columns)
+    if len({len(values) for values in found.values()}) > 1:
+        raise ValueError("The columns of the table differ in length.")
+    return pl.DataFrame(found)
+
+
+def uncategorised(values: Any) -> Any:
+    """A pandas column without its categories, some of which may belong to no row."""
+    return values.astype(object) if values.dtype.name == "category" else values

@@ -200,14 +200,14 @@ class Hierarchy:
         >>> Hierarchy.flat(["f", "m"]).with_missing("unknown").domain
         ('f', 'm', 'unknown')
         """
-        if name in self.domain or self.edges is not None:
+        if name in self.domain:
             return replace(self, missing=name)
         top = self.names[-1][0] if len(self.names[-1]) == 1 else name
         added = [name] * (self.height - 1) + [top]
         labels = [
             [names[c] for c in codes] + [new] for names, codes, new in zip(self.names, self.codes, added, strict=True)
         ]
-        return replace(Hierarchy.of(labels), missing=name)
+        return replace(Hierarchy.of(labels, edges=self.edges), missing=name)
 
     def encode(self, column: pl.Series, *, show: bool = False) -> Ints:
         """The place in the domain of every entry of a column.
@@ -242,12 +242,11 @@ class Hierarchy:
 
     def _interval(self, column: pl.Series, empty: npt.NDArray[np.bool_]) -> Ints:
         assert self.edges is not None
-        if empty.any():
-            raise HierarchyError(f"The column {column.name!r} has missing entries: continuous intervals take none.")
         numbers = column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
         inside = (numbers >= self.edges[0]) & (numbers <= self.edges[-1])
         found = np.searchsorted(self.edges, numbers, side="right").astype(np.int64) - 1
-        return np.where(inside, np.minimum(found, len(self.edges) - 2), -1)
+        found = np.where(inside, np.minimum(found, len(self.edges) - 2), -1)
+        return np.where(empty, self.domain.index(self.missing), found) if self.missing is not None else found
 
     def _refuse(self, column: pl.Series, lost: npt.NDArray[np.bool_], show: bool) -> None:
         if not lost.any():

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 Node = tuple[int, ...]
 Bools = npt.NDArray[np.bool_]
-LARGEST = 50_000_000  # nodes for which tags are kept
+LARGEST = 10_000_000  # nodes for which tags are kept
 
 
 class Lattice:
@@ -39,10 +39,6 @@ class Lattice:
         """A node fails, and so does every node below it."""
         self.failed[tuple(slice(level + 1) for level in node)] = True
 
-    def below(self, node: Node) -> list[Node]:
-        """The nodes one step finer."""
-        return [(*node[:c], level - 1, *node[c + 1 :]) for c, level in enumerate(node) if level]
-
     def ranked(self) -> list[Node]:
         """All nodes, the coarsest first."""
         depth = np.indices(self.heights).sum(axis=0).ravel()
@@ -55,6 +51,15 @@ class Lattice:
             place, level = divmod(place, height)
             node.append(level)
         return tuple(reversed(node))
+
+
+def below(node: Node) -> list[Node]:
+    """The nodes one step finer.
+
+    >>> below((1, 0, 2))
+    [(0, 0, 2), (1, 0, 1)]
+    """
+    return [(*node[:c], level - 1, *node[c + 1 :]) for c, level in enumerate(node) if level]
 
 
 def size(heights: tuple[int, ...]) -> int:

@@ -22,7 +22,8 @@ body{font:15px/1.5 system-ui,sans-serif;color:#111;background:#fff;max-width:50r
 h1{font-size:1.5rem;margin:0 0 .2rem}h2{font-size:1.1rem;margin:1.6rem 0 .4rem;border-bottom:1px solid #999}
 table{border-collapse:collapse;width:100%;margin:.4rem 0}
 th,td{text-align:left;padding:.2rem .6rem .2rem 0;vertical-align:top}
-td:first-child{width:40%}th{border-bottom:1px solid #999}td+td,th+th{padding-left:.6rem}tr+tr td{border-top:1px solid #ddd}
+td:first-child{width:40%}
+th{border-bottom:1px solid #999}td+td,th+th{padding-left:.6rem}tr+tr td{border-top:1px solid #ddd}
 .lead{font-size:1.05rem}.box{border:2px solid #111;padding:.2rem 1rem .6rem;margin:1rem 0}img{max-width:100%}
 small{color:#444}li{margin:.2rem 0}@media print{body{margin:0}h2{break-after:avoid}}
 """

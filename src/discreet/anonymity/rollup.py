@@ -62,8 +62,9 @@ class Rollup:
         strides = np.cumprod([1, labels, *map(float, self.widths[::-1])])
         self.wide = strides[-1] >= ROOM
         self.strides = [0] * len(self.widths) if self.wide else [int(s) for s in strides[1:-1][::-1]]
-        # wide domains first: what is merged last, again and again, should be small
-        self.order = sorted(range(len(self.widths)), key=lambda c: -self.widths[c])
+        # the most varied column first: what is merged last, again and again, should be small
+        self.order = sorted(range(len(self.widths)), key=lambda c: -variety(self.columns[c], sizes))
+        self.floor: Node = (0,) * len(self.widths)
         self.cache: OrderedDict[Node, Counted] = OrderedDict()
         self.held = 0
         self.base = self._start(sizes, population)
@@ -74,15 +75,22 @@ class Rollup:
 
     def count(self, node: Node) -> Counted:
         """The classes of a node."""
-        last = next((c for c in reversed(self.order) if node[c]), None)
+        last = next((c for c in reversed(self.order) if node[c] > self.floor[c]), None)
         if last is None:
             return self.base
         known = self.cache.get(node)
         if known is not None:
             self.cache.move_to_end(node)
             return known
-        below = self._kept((*node[:last], 0, *node[last + 1 :]))
+        below = self._kept((*node[:last], self.floor[last], *node[last + 1 :]))
         return merged(below, self._keys(below, node, last))
+
+    def raise_to(self, floor: Node) -> None:
+        """From now on only nodes at or above `floor` will be asked for."""
+        self.base = self.count(floor)
+        self.floor = floor
+        self.cache.clear()
+        self.held = 0
 
     def _kept(self, node: Node) -> Counted:
         counted = self.count(node)
@@ -98,9 +106,16 @@ class Rollup:
         if self.wide:
             digits = [s[l][c[below.example]] for s, l, c in zip(self.steps, node, self.columns, strict=True)]
             return pack([*digits, self.label[below.example]], [*self.widths, self.labels])
-        step = (self.steps[column][node[column]] - self.steps[column][0]) * self.strides[column]
+        step = (self.steps[column][node[column]] - self.steps[column][self.floor[column]]) * self.strides[column]
         keys: Ints = below.keys + step[self.columns[column][below.example]]
         return keys
+
+
+def variety(column: Ints, sizes: Ints) -> float:
+    """The entropy of a column."""
+    share = np.bincount(column, weights=sizes)
+    share = share[share > 0] / max(sizes.sum(), 1)
+    return float(-(share * np.log(share)).sum())
 
 
 def merged(below: Counted, keys: Ints) -> Counted:

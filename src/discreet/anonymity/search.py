@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.anonymity.checker import Checker, Verdict
+from discreet.anonymity.floor import rule_out
 from discreet.anonymity.groups import Groups
-from discreet.anonymity.lattice import LARGEST, Lattice, size
+from discreet.anonymity.lattice import LARGEST, Lattice, below, size
 from discreet.anonymity.losses import Loss
 
 Floats = npt.NDArray[np.float64]
@@ -100,7 +101,7 @@ class Search:
     def descend(self, node: Node) -> None:
         """Go down as long as a finer node is feasible, by the step that promises most."""
         while not self.clock.over():
-            steps = sorted(self.lattice.below(node), key=self.hope)
+            steps = sorted(below(node), key=self.hope)
             finer = next((s for s in steps if self.open(s) and self.look(s).feasible), None)
             if finer is None:
                 return
@@ -111,13 +112,11 @@ class Search:
 
 
 def optimal(checker: Checker, loss: Loss, limit: float | None = None) -> Found:
-    """Search the whole lattice; with a limit in seconds, as much of it as time allows."""
+    """Search the whole lattice; with a limit in seconds, or more nodes than can be tagged, as much as is possible."""
     if size(checker.heights) > LARGEST:
-        raise ValueError(
-            f"The lattice has {size(checker.heights):,} nodes; the search keeps tags for up to {LARGEST:,}. "
-            "Hint: use fewer columns or levels, or method='mondrian'."
-        )
+        return greedy(checker, loss, Clock(limit))
     search = Search(checker, loss, Clock(limit))
+    checker.raise_to(rule_out(checker, search.lattice))
     if search.look(search.lattice.top).feasible:
         search.descend(search.lattice.top)
     if search.lattice.failed.all():
@@ -172,3 +171,21 @@ def ascend(search: Search, bound: Floats) -> Found:
         if search.open(node):
             search.look(node)
     return search.found(True)
+
+
+def greedy(checker: Checker, loss: Loss, clock: Clock) -> Found:
+    """Down from the top, each time to the best of the finer nodes, until none is better. Seldom the optimum."""
+    top = tuple(h - 1 for h in checker.heights)
+    here: Node | None = top
+    best, node = float("inf"), None
+    while here is not None:
+        steps = [here] if node is None else below(here)
+        here = None
+        for step in steps:
+            if clock.over() and node is not None:
+                break
+            verdict = checker.judge(step)
+            value = loss.of(step, verdict.groups) if verdict.feasible else float("inf")
+            if verdict.feasible and (value < best or node is None):
+                best, node, here = value, step, step
+    return Found(node, best, checker.looked, False, top)
