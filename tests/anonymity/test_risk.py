@@ -166,8 +166,8 @@ def drawn(alpha, theta, n, seed):
 
 @pytest.mark.parametrize(("alpha", "theta", "ratio", "gap"), [(0.1, 200.0, 0.063, 0.0026), (0.6, 100.0, 0.032, 0.0065)])
 def test_the_estimate_on_a_population_of_its_own_kind(alpha, theta, ratio, gap):
-    """A tenth of 30,000 people, fixed seed. Allowed are 5.5 of the standard deviations seen over 24 other seeds (`ratio`
-    of the marketer risk to the truth, `gap` to the share of uniques): false alarms below 1e-6 if they are normal.
+    """A tenth of 30,000 people, fixed seed. Allowed are 5.5 of the standard deviations seen over 24 other seeds:
+    `ratio` of the marketer risk to the truth, `gap` to the share of uniques. False alarms below 1e-6 if normal.
     """
     label = drawn(alpha, theta, 30_000, seed=5)
     sample = {"x": np.random.default_rng(6).permutation(label)[:3000]}

@@ -195,6 +195,41 @@ def test_what_is_declared_monotone_is_and_what_is_not_is_not(name):
     assert (worse == 0) == all(c.monotone_with_suppression for c in extra)
 
 
+HARD = [
+    # tables on which inference that is not allowed under suppression loses the optimum
+    ("entropy", EntropyL(2.5), 3, 2, 0.3, True),
+    ("recursive", RecursiveCL(3, 2), 11, 2, 0.2, True),
+    ("closeness", TCloseness(0.25), 11, 4, 0.3, True),
+    # tables on which the first descent ends more than a tenth above the optimum
+    ("entropy", EntropyL(2), 7, 2, 0.05, False),
+    ("recursive", RecursiveCL(3, 2), 5, 2, 0.2, False),
+    ("closeness", TCloseness(0.25), 16, 4, 0.3, False),
+]
+
+
+@pytest.mark.catalogue("AN3")
+@pytest.mark.parametrize(("name", "criterion", "seed", "k", "share", "naive_fails"), HARD)
+def test_the_optimum_where_shortcuts_miss_it(monkeypatch, name, criterion, seed, k, share, naive_fails):
+    rules = {
+        "entropy": lambda ills, whole, people: (
+            -(shares(ills) * np.log(shares(ills))).sum() >= np.log(criterion.l) - 1e-12
+        ),
+        "recursive": CRITERIA["recursive"][1],
+        "closeness": CRITERIA["closeness"][1],
+    }
+    rows, limit = made(seed), int(share * 160)
+
+    def best():
+        checker = checked(rows, [criterion], k, limit)
+        return optimal(checker, losses.ncp(checker.codes, checker.sizes, list(TREES.values()))).loss
+
+    wanted = min(v[1] for v in brute(rows, rules[name], k, limit).values() if v)
+    assert best() == pytest.approx(wanted, rel=1e-12)
+    if naive_fails:
+        monkeypatch.setattr(type(criterion), "monotone_with_suppression", True)
+        assert best() > wanted * 1.01
+
+
 @pytest.mark.catalogue("AN2")
 @pytest.mark.parametrize(("k", "share"), [(2, 0.0), (4, 0.1), (7, 0.05)])
 def test_incognito_lists_all_minimal_nodes(k, share):

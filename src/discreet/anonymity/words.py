@@ -19,7 +19,8 @@ METHODS = {
     "incognito": "Whole columns were made coarser; of the combinations that cannot be refined the one that loses least "
     "was taken.",
     "mondrian": "Rows were put into groups of similar rows, and each group was given common intervals or sets of "
-    "values. Two people of the same age may be published with different intervals.",
+    "values. Two people of the same age may be published with different intervals. If the intervals are tight (the "
+    "default), their ends are values of people in the group, often of one person alone.",
 }
 
 LOSSES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours
@@ -78,6 +78,9 @@ class LinearSVC(LinearClassifier):
     >>> model.score(X, y) > 0.9
     True
     """
+
+    sharpest: ClassVar[dict[str, Any]] = {"n": 50}
+    alone: ClassVar[dict[str, Any]] = {"n": 1}
 
     def __init__(
         self,

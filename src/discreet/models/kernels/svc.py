@@ -46,7 +46,8 @@ class KernelSVC(KernelMachine, PrivateClassifier):
     4; B. Rubinstein and others 2012; P. Jain & A. Thakurta, ICML 2013, for kernels that are no function of x - z.
     """
 
-    sharpest: ClassVar[dict[str, Any]] = {"n_components": 3}
+    sharpest: ClassVar[dict[str, Any]] = {"n_components": 3, "n": 50}
+    alone: ClassVar[dict[str, Any]] = {"n": 1}
 
     def __init__(
         self,
