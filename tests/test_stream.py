@@ -17,6 +17,7 @@ from discreet import stats
 from discreet.checks.engines import check_engine
 from discreet.engines import parallel, progress, stream
 from discreet.engines.memory import Memory
+from discreet.engines.parquet import Parquet
 from discreet.engines.sources import opened, scan_csv, scan_parquet
 from discreet.errors import EngineError, NotPrivateWarning
 from discreet.mechanisms.coins import Coins
@@ -410,6 +411,16 @@ def test_a_damaged_row_group(tmp_path, groups):
         rows.sum(PRODUCT)
     gc.collect()
     assert threading.active_count() <= before  # no worker is left waiting
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+@pytest.mark.parametrize("dictionary", [True, False])
+@pytest.mark.parametrize("checksums", [True, False])
+def test_checksums_are_noticed(tmp_path, checksums, dictionary, compression):
+    data = pa.table({"x": np.arange(100.0) % 7, "s": ["a", "b"] * 50})
+    options = {"write_page_checksum": checksums, "use_dictionary": dictionary, "compression": compression}
+    pq.write_table(data, tmp_path / "a.parquet", **options)
+    assert bool(Parquet(tmp_path / "a.parquet")._checked) is checksums
 
 
 def test_files_that_change(tmp_path):
