@@ -58,6 +58,10 @@ bench: $(VENV)/.installed-test  ## speed and accuracy next to peers, as ratios
 	$(BIN)/python benchmarks/linear.py
 	$(BIN)/python benchmarks/classification.py
 	$(BIN)/python benchmarks/sgd.py
+	$(BIN)/python benchmarks/units.py
+	$(BIN)/python benchmarks/engines.py
+	$(BIN)/python benchmarks/anonymity.py
+	$(BIN)/python benchmarks/mondrian.py
 	$(BIN)/python benchmarks/spark.py
 
 studies: $(VENV)/.installed-test  ## figures of the sources, re-run with correct methods, in studies/out/

@@ -30,7 +30,7 @@ from discreet.errors import (
 from discreet.release import Release
 
 if TYPE_CHECKING:
-    from discreet import accounting, audit, checks, datasets, events, models, preprocessing, stats
+    from discreet import accounting, anonymity, audit, checks, datasets, events, models, preprocessing, stats
     from discreet.engines.sources import scan_csv, scan_parquet
     from discreet.engines.spark import from_spark
     from discreet.ledger import Ledger
@@ -54,6 +54,7 @@ __all__ = [
     "Release",
     "VersionError",
     "accounting",
+    "anonymity",
     "audit",
     "checks",
     "datasets",

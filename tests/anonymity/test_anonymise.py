@@ -259,3 +259,16 @@ def test_local_recoding(tight):
     found = anonymise(made(), TREES, k=4, method="mondrian", tight=tight)
     assert found.classes.min() >= 4 and len(found.table) == 200 and found.suppressed == 0
     assert classes(found.table.with_columns(ill=pl.lit(1)))["len"].min() >= 4
+
+
+@pytest.mark.catalogue("AN2")
+@pytest.mark.parametrize("options", [{}, {"strict": False}, {"recode": "nodes"}, {"tight": False, "recode": "nodes"}])
+def test_ways_of_local_recoding_can_be_chosen(options):
+    rng = np.random.default_rng(4)
+    ages = rng.integers(20, 60, 300)
+    trees = {"age": Hierarchy.intervals(20, 60, width=5, factors=(2, 2))}
+    found = anonymise({"age": ages.tolist()}, trees, k=10, method="mondrian", **options)
+    assert found.classes.min() >= 10 and found.classes.sum() == 300
+    if options.get("recode") == "nodes":
+        names = {name for level in trees["age"].names for name in level}
+        assert set(found.table["age"].cast(str)) <= names

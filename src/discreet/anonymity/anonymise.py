@@ -43,6 +43,8 @@ def anonymise(
     keep: Sequence[str] = (),
     time_limit: float | None = None,
     tight: bool = True,
+    strict: bool = True,
+    recode: Literal["sets", "nodes"] = "sets",
 ) -> Anonymised:
     """Generalise whole columns as little as the criteria allow.
 
@@ -64,6 +66,8 @@ def anonymise(
     keep : columns to carry over as they are. Columns named nowhere are left out.
     time_limit : seconds after which the best found so far is returned, with `complete` False.
     tight : of "mondrian": publish the members' extremes rather than the region between cuts.
+    strict : of "mondrian": rows of equal value stay together; False lets a cut part them, for a little less loss.
+    recode : of "mondrian": publish intervals and "sets" of values, or "nodes" of the hierarchies.
 
     Guarantee
     ---------
@@ -97,7 +101,7 @@ def anonymise(
         star=suppressed == "star", population=population, missing=missing, keep=keep,
     )  # fmt: skip
     if method == "mondrian":
-        return local(request, tight)
+        return local(request, tight, strict, recode)
     checker = request.checker()
     aim = chosen(loss, request, checker)
     found = (optimal if method == "optimal" else incognito)(checker, aim, time_limit)
@@ -151,14 +155,14 @@ def rows_kept(request: Request, checker: Checker, node: Node, groups: Groups) ->
     return good[request.encoded.row_of]
 
 
-def local(request: Request, tight: bool) -> Anonymised:
+def local(request: Request, tight: bool, strict: bool, recode: Literal["sets", "nodes"]) -> Anonymised:
     """Local recoding. Nothing is suppressed."""
     from discreet.anonymity.mondrian import mondrian
 
     others = [c for c in request.criteria if not isinstance(c, KAnonymity)]
     if any(c.needs == "population" for c in others):
         raise ValueError("Mondrian does not look at a population. Hint: method='optimal'.")
-    found = mondrian(request.encoded, request.trees, request.k, others, tight=tight)
+    found = mondrian(request.encoded, request.trees, request.k, others, tight=tight, strict=strict, recode=recode)
     labels = found.frame()
     everyone = np.ones(request.encoded.n, dtype=bool)
     columns, rows = {name: labels[name] for name in request.trees}, np.arange(request.encoded.n)
