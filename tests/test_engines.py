@@ -63,23 +63,29 @@ def opened(engine, table, features, target, unit, folder):
     return {"polars": table.lazy(), "arrow": table.to_arrow()}[engine], target
 
 
-def agree(name, unit, give):
+def agree(name, kind, give):
     """The release of rows that `give` hands over is that of the same rows in memory."""
     estimator = prepared(name).set_params(random_state=11, ledger=None)
+    unit = kind != "rows"
     if unit:
-        estimator.set_params(unit="person", max_rows_per_unit=2)
+        estimator.set_params(unit="person", max_rows_per_unit=2 if kind == "limit" else None)
     table, statistic = table_of(estimator), isinstance(estimator, checks.Asked)
     features = [column for column in table.columns if column.startswith("x")]
     target = None if statistic or not estimator.supervised else "y"
     options = {"labels": hasattr(estimator, "classes"), "unit": "person" if unit else None}
     held = [*features, "person"] if unit else features
     memory = Memory(table.select(held), table[target] if target else None, **options)
-    wanted = _bits(estimator.fit(memory).release_)
+    wanted, learnt = _bits(estimator.fit(memory).release_), coefficients(estimator)
     found = estimator.fit(*give(table, features, target, "person" if unit else None))
     assert _bits(found.release_) == wanted
+    assert np.array_equal(coefficients(found), learnt)
 
 
-@pytest.mark.parametrize("unit", [False, True], ids=["rows", "units"])
+def coefficients(model):
+    return np.asarray(getattr(model, "coef_", getattr(model, "best_index_", 0.0)))
+
+
+@pytest.mark.parametrize("unit", ["rows", "shares", "limit"])
 @pytest.mark.parametrize("engine", STREAMS)
 @pytest.mark.parametrize("name", NAMES)
 def test_streams(name, engine, unit, tmp_path):
@@ -112,7 +118,7 @@ def spark(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning", "ignore::FutureWarning")
-@pytest.mark.parametrize("unit", [False, True], ids=["rows", "units"])
+@pytest.mark.parametrize("unit", ["rows", "shares"])
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in MANY_JOBS])
 def test_spark(spark, name, unit):
     def give(table, features, target, column):

@@ -379,3 +379,15 @@ def test_counting_again_leaves_less_and_less_noise():
         found.append(seen.value[1] - seen.value[0])
     assert np.std(found) == pytest.approx(1 / np.sqrt(1 / 200 + 16 / 64), rel=0.1)
     assert np.mean(found) == pytest.approx(20, abs=0.3)
+
+
+@pytest.mark.parametrize(("classes", "delta"), [(6, 0.0), (6, 1e-6), (3, 0.0)])
+def test_several_classes_without_signal_give_the_likeliest(classes, delta):
+    """Half of the rows are of one class and features say nothing: what noise alone makes of slopes is taken off."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(4000, 30))
+    y = np.where(rng.random(4000) < 0.5, 0, rng.integers(1, classes, 4000))
+    bounds = Bounds(-5, 5, classes=list(range(classes)))
+    with pytest.warns(NotPrivateWarning):
+        scores = [LogisticRegression(1.0, delta, bounds=bounds, random_state=i).fit(X, y).score(X, y) for i in range(4)]
+    assert np.mean(scores) > np.mean(y == 0) - 0.02

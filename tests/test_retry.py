@@ -1,7 +1,10 @@
 """The retry rule: a charge of which nothing was seen is used again, with fresh noise; a release is returned as is."""
 
+import contextlib
 import json
 import multiprocessing
+import os
+import pathlib
 import pickle
 import signal
 import sqlite3
@@ -13,6 +16,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset
+import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 
@@ -22,6 +30,7 @@ from discreet.checks import private_estimators, private_statistics
 from discreet.checks.specimens import ordinary
 from discreet.curator import Curator
 from discreet.engines.memory import Memory
+from discreet.engines.sources import opened, scan_parquet
 from discreet.errors import DiscreetWarning, EngineError, NoiseWarning, ReadError
 from discreet.events import Gaussian
 from discreet.models import (
@@ -66,7 +75,7 @@ class Rows:
         return self._rows.sum(query)
 
     def __getattr__(self, name):
-        if name.startswith("__") or name in ("version", "_rows"):
+        if name.startswith("__") or name == "_rows":
             raise AttributeError(name)
         value = getattr(self._rows, name)
         return self._derived(value) if callable(value) else value
@@ -608,7 +617,8 @@ def test_durable_marks_cannot_be_changed(tmp_path):
         assert connection.execute("select count(*) from sqlite_master where name = 'marks'").fetchone() == (0,)
     ledger = pickle.loads(pickle.dumps(account.retrying("monday")))  # a file without marks, and a view sent elsewhere
     answer = stats.count(X, 0.1, 1e-6, ledger=ledger)
-    assert [state for _, state, _ in marks(path)] == ["charged", "released"] and len(account.entries) == 2
+    found = [(key == "secret", state) for key, state, _ in marks(path)]
+    assert found == [(True, "charged"), (False, "charged"), (False, "released")] and len(account.entries) == 2
     for statement in ("delete from marks", "update marks set state = 'charged'"):
         with sqlite3.connect(path) as connection, pytest.raises(sqlite3.DatabaseError, match="append-only"):
             connection.execute(statement)
@@ -676,3 +686,188 @@ def test_releases_say_what_they_said():
     two = stats.histogram(X[:, 0], 4, (-1, 1), 0.5, ledger=ledger)
     assert str(one) == str(two) and one.to_json() == two.to_json() and one.axes == two.axes
     assert isinstance(two, Release) and replace(two, name="other").name == "other" and one is not two
+
+
+def charges(account, run):
+    """How many entries a run adds, and what it returns."""
+    before = len(account.entries)
+    found = run()
+    return len(account.entries) - before, found
+
+
+TABLES = {
+    "array": lambda frame, folder: frame.to_numpy(),
+    "list": lambda frame, folder: frame.to_numpy().tolist(),
+    "pandas": lambda frame, folder: frame,
+    "polars": lambda frame, folder: pytest.importorskip("polars").DataFrame(dict(frame)),
+    "arrow": lambda frame, folder: pa.Table.from_pandas(frame),
+    "file": lambda frame, folder: scan_parquet(written(frame, folder)),
+    "dataset": lambda frame, folder: pyarrow.dataset.dataset(written(frame, folder)),
+    "lazy": lambda frame, folder: pytest.importorskip("polars").scan_parquet(written(frame, folder)),
+}
+
+
+def written(frame, folder):
+    """One file for each content, which is not written twice."""
+    path = folder / f"{frame.to_numpy().sum().hex()}.parquet"
+    if not path.exists():
+        pq.write_table(pa.Table.from_pandas(frame), path)
+    return str(path)
+
+
+@pytest.mark.catalogue("CO6")
+@pytest.mark.parametrize("name", TABLES)
+def test_other_rows_are_another_key(name, tmp_path):
+    """Under one version of the caller's too: else the answer for one table would be returned for another."""
+    make, account = TABLES[name], Ledger(WIDE)
+    ledger, one = account.retrying("monday"), pd.DataFrame({"a": X[:, 0]})
+    two = one.copy()
+    two.iloc[77, 0] += 1e-9
+
+    def mean(frame):
+        return charges(account, lambda: stats.mean(make(frame, tmp_path), (-1, 1), 0.1, ledger=ledger).value)
+
+    (first, a), (second, b), (third, c) = mean(one), mean(two), mean(one.copy())
+    assert (first, second, third) == (1, 1, 0)
+    assert np.array_equal(a, c) and not np.array_equal(a, b)
+
+
+def test_other_targets_are_another_key(tmp_path):
+    frame = pd.DataFrame(X, columns=list("abc")).assign(cost=Y, neg=-Y)
+    path, account = written(frame, tmp_path), Ledger(WIDE)
+    ledger = account.retrying("monday")
+    for data in (
+        lambda y: (scan_parquet(path, target=y, columns=list("abc")),),
+        lambda y: (frame[list("abc")], frame[y]),
+        lambda y: (pa.Table.from_pandas(frame[["a", "b", "c", y]]), y),
+    ):
+        account = Ledger(WIDE)
+        ledger = account.retrying("monday")
+        (first, one), (second, two), (third, again) = (
+            charges(account, lambda y=y, data=data, ledger=ledger: linear(ledger=ledger).fit(*data(y)))
+            for y in ("cost", "neg", "cost")
+        )
+        assert (first, second, third) == (1, 1, 0)
+        assert bits(one) == bits(again) and one.coef_ @ two.coef_ < 0
+
+
+def test_versions_of_rows_in_memory():
+    """Features, their names, targets, their type and units tell rows apart; the size of blocks does not."""
+    frame, whose = pd.DataFrame(X, columns=list("abc")), np.arange(400) % 50
+    text = np.array(["x", 1, None, (1,)] * 100, dtype=object)
+    other = text.copy()
+    other[4] = "y"
+    rows = [
+        *(Memory(X), Memory(X[:, :2]), Memory(X[:399]), Memory(frame), Memory(X, Y), Memory(X, -Y)),
+        *(Memory(X, LABELS, labels=True), Memory(X, np.roll(LABELS, 1), labels=True)),
+        *(Memory(X, unit=whose), Memory(X, unit=whose + 1), Memory(X, unit=np.roll(whose, 1))),
+        *(Memory(text[:, None], numeric=False), Memory(other[:, None], numeric=False)),
+    ]
+    assert len({some.version() for some in rows}) == len(rows)
+    assert Memory(X, block=7).version() == Memory(np.asfortranarray(X)).version() == Memory(X.copy()).version()
+    assert Memory(text[:, None], numeric=False, block=3).version() == rows[-2].version()
+
+    class Loud(str):
+        def __repr__(self):
+            raise RuntimeError(SECRET)
+
+    loud = np.array([[Loud("a")], [10**5000]], dtype=object)
+    assert Memory(loud, numeric=False).version() == Memory(loud.copy(), numeric=False).version()
+
+
+def test_arrow_tables_are_told_by_what_they_hold():
+    far = pa.array([2**62, None, 1]).cast(pa.timestamp("s"))  # no Python object holds the first
+    table = pa.table({"a": [1.0, None, 3.0], "b": ["x", None, "z"], "c": [True, False, None], "d": far})
+    parts = pa.concat_tables([table.slice(0, 1), table.slice(1)])
+    one, two = opened(table).version(), opened(parts).version()
+    assert parts.column("a").num_chunks == 2 and one == two
+    for name, values in (("a", [1.0, 2.0, 3.0]), ("b", ["x", "y", "z"]), ("c", [True, True, None]), ("d", far[::-1])):
+        changed = table.set_column(table.schema.get_field_index(name), name, pa.array(values))
+        assert opened(changed).version() != one
+
+
+def test_the_digest_is_kept_under_a_secret(tmp_path):
+    """The same run has another key in another ledger, and the digest itself is nowhere in the file."""
+    paths = [tmp_path / "one.db", tmp_path / "two.db"]
+    for path in paths:
+        for _ in range(2):
+            stats.count(X, 0.1, 1e-6, ledger=Ledger.open(path, WIDE).retrying("monday"))
+    one, two = ({key for key, _, _ in marks(path)} - {"secret"} for path in paths)
+    assert len(one) == len(two) == 1 and one != two
+    kept = [document for path in paths for key, _, document in marks(path) if key == "secret"]
+    assert len(set(kept)) == len(kept) == 2 and all(len(bytes.fromhex(document)) == 32 for document in kept)
+    assert all(Memory(X).version().encode() not in path.read_bytes() for path in paths)
+
+
+def test_rows_that_cannot_be_told_apart_are_refused_unpaid():
+    account = Ledger(WIDE)
+    ledger, frame = account.retrying("monday"), pd.DataFrame({"a": X[:, 0]})
+    table = pa.Table.from_pandas(frame)
+    unknown = [pyarrow.dataset.dataset(table)]
+    with contextlib.suppress(ImportError):
+        import polars
+
+        lazy = polars.from_arrow(table).lazy()
+        unknown += [lazy, lazy.filter(polars.col("a") > 0)]
+    with contextlib.suppress(ImportError):
+        import duckdb
+
+        unknown.append(duckdb.connect().from_arrow(table))
+    for rows in unknown:
+        with pytest.raises(NotSupported, match=r"cannot tell whether .* gives the same rows"):
+            stats.mean(rows, (-1, 1), 0.1, ledger=ledger)
+        assert stats.mean(rows, (-1, 1), 0.1).value is not None
+    for rows in (Memory(X[:, :1]), opened(table)):
+        with pytest.raises(NotSupported, match="mapped"):
+            stats.mean(rows.map(lambda batch: batch.X * 2), (-1, 1), 0.1, ledger=ledger)
+    assert account.entries == ()
+
+
+def test_what_a_query_keeps_is_told_apart(tmp_path):
+    """Of a long list of values too, in the middle of which a text that is shown would leave some out."""
+    path = written(pd.DataFrame({"a": np.arange(200.0)}), tmp_path)
+    some = [float(i) for i in range(100)]
+    lists = [some, [*some[:50], 150.0, *some[51:]], some]
+    versions = [
+        [opened(pyarrow.dataset.dataset(path).filter(pc.field("a").isin(values))).version() for values in lists],
+    ]
+    with contextlib.suppress(ImportError):
+        import polars
+
+        scan = polars.scan_parquet(path)
+        versions.append([opened(scan.filter(polars.col("a").is_in(values))).version() for values in lists])
+    for one, two, again in versions:
+        assert one == again != two
+
+
+def test_statistics_of_units(tmp_path):
+    frame = pd.DataFrame({"a": X[:, 0], "patient": np.arange(400) % 50})
+    path = written(frame, tmp_path)
+    for rows in (scan_parquet(path, unit="patient"), scan_parquet(path), frame):
+        account = Ledger(Budget(1.0, unit="patient"))
+        one, two = (
+            stats.mean(rows, (-1, 1), 0.1, unit="patient", ledger=account.retrying("monday")).value for _ in range(2)
+        )
+        assert np.array_equal(one, two) and len(account.entries) == 1
+
+
+def test_what_is_said_of_files_that_are_replaced(tmp_path):
+    """A file that was replaced is another version, and pays; what failed on the same files does not."""
+    account, frame = Ledger(WIDE), pd.DataFrame({"a": X[:, 0]})
+    ledger, path = account.retrying("monday"), written(frame, tmp_path)
+    rows = scan_parquet(path)
+    moved = tmp_path / "away"
+    source = rows._source
+
+    def gone(*_):
+        raise EngineError(f"The file {path!r} cannot be read: is it gone?")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(source), "pieces", gone)
+        with pytest.raises(ReadError, match=r"is it gone\? The plan of .* on the same data: .* replaced.* pay again\."):
+            stats.mean(rows, (-1, 1), 0.1, ledger=ledger)
+    assert charges(account, lambda: stats.mean(scan_parquet(path), (-1, 1), 0.1, ledger=ledger))[0] == 0
+    moved.write_bytes(pathlib.Path(path).read_bytes())
+    os.utime(moved, ns=(1, 1))
+    moved.replace(path)
+    assert charges(account, lambda: stats.mean(scan_parquet(path), (-1, 1), 0.1, ledger=ledger))[0] == 1

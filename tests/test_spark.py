@@ -3,6 +3,7 @@
 Two workers of a small local Spark; skipped where there is no Java, or no pyspark.
 """
 
+import logging
 import os
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ import discreet as dc
 from discreet.checks.engines import check_engine
 from discreet.engines.memory import Memory
 from discreet.engines.spark import from_spark, is_spark
-from discreet.engines.spark_failures import reason_of
+from discreet.engines.spark_failures import _loggers, guarded, reason_of
 from discreet.engines.spark_task import Count, Sum, Tally, sent
 from discreet.errors import EngineError
 from discreet.mechanisms.coins import Coins
@@ -361,6 +362,36 @@ def test_places_that_may_change_are_not_sampled_by(visits, plan):
     kept.unpersist()
 
 
+def test_sources_that_may_change_are_not_sampled_by(spark, frame, tmp_path):
+    """Files, local rows, ranges and what is persisted stay; an RDD may give other rows whenever it is run."""
+    coins, cells = Coins(b"s" * 32), frame[["a", "b"]]
+    rdd = spark.sparkContext.parallelize(cells.to_numpy().tolist(), 2).toDF(["a", "b"])
+    for unsteady in (rdd, rdd.union(spark.createDataFrame(cells)), rdd.filter("a > 0")):
+        with pytest.raises(EngineError, match=r"persist\(\)"):
+            from_spark(unsteady).sample(0.5, coins)
+    rdd.write.parquet(str(tmp_path / "p"))
+    rdd.write.csv(str(tmp_path / "c"))
+    steady = {
+        "persisted": rdd.persist(),
+        "parquet": spark.read.parquet(str(tmp_path / "p")).filter("a > 0"),
+        "csv": spark.read.schema("a double, b double").csv(str(tmp_path / "c")),
+        "local": spark.createDataFrame(cells),
+        "range": spark.range(9).selectExpr("id * 2 as a"),
+    }
+    for data in steady.values():
+        from_spark(data).sample(0.5, coins)
+    steady["persisted"].unpersist()
+
+
+def test_the_unit_can_be_named_at_once(visits):
+    rows = from_spark(visits, "cost", [*FEATURES, "person"], unit="person")
+    assert rows.unit == "person" and rows.columns == tuple(FEATURES)
+    with pytest.raises(ValueError, match="no columns"):
+        from_spark(visits, "cost", FEATURES, unit="nobody")
+    with pytest.raises(TypeError, match=r"columns=\['ab'\]"):
+        from_spark(visits, columns="ab")
+
+
 def test_a_failure_tells_nothing_of_rows(visits):
     def image(batch):
         if len(batch):
@@ -377,6 +408,46 @@ def test_a_failing_plan_tells_nothing_of_rows(visits):
     with pytest.raises(EngineError, match="could not run the plan") as caught:
         from_spark(broken, "cost").sum(outer())
     assert "yes" not in str(caught.value) and caught.value.__context__ is None
+
+
+def test_a_failing_plan_prints_nothing_of_rows(spark, visits, capfd):
+    """Spark's Python half logs what an error says before it can be caught; outside of our jobs it still does."""
+    for broken in (
+        visits.selectExpr("cast(if(b > 0, 'SECRET', '1') as int) as a", "cost"),
+        visits.select(visits.kind.cast("double").alias("a"), "cost"),
+    ):
+        with pytest.raises(EngineError, match="could not run the plan"):
+            from_spark(broken, "cost").sum(outer())
+        with pytest.raises(EngineError, match="could not run the plan"):
+            from_spark(broken.filter("a > 0"), "cost").count_replace_one()
+        printed = "".join(capfd.readouterr())
+        assert not any(word in printed for word in ("SECRET", "yes", "CAST_INVALID_INPUT"))
+    loggers = _loggers()
+    assert len(loggers) == 4 and not any(logger.filters for logger in loggers)
+
+
+def test_loggers_are_silent_only_meanwhile():
+    pytest.importorskip("pyspark")
+    seen = []
+    logger = _loggers()[-1]
+    handler = logging.Handler()
+    handler.emit = seen.append
+    logger.addHandler(handler)
+
+    def work():
+        guarded(None, lambda: logger.error("within"))  # the end of an inner one is not the end of this
+        logger.error("within")
+
+    kept, logger.handlers = logger.handlers, [handler]
+    try:
+        guarded(None, work)
+        with pytest.raises(EngineError):
+            guarded(None, lambda: logger.error("within") or 1 / 0)
+        assert not seen
+        logger.error("after")
+        assert len(seen) == 1
+    finally:
+        logger.handlers = [one for one in kept if one is not handler]
 
 
 def test_what_cannot_be_sent_is_refused(visits):

@@ -15,7 +15,7 @@ import pytest
 import discreet as dc
 from discreet import stats
 from discreet.checks.engines import check_engine
-from discreet.engines import parallel, progress, stream
+from discreet.engines import parallel, parquet, progress, stream
 from discreet.engines.memory import Memory
 from discreet.engines.parquet import Parquet
 from discreet.engines.sources import opened, scan_csv, scan_parquet
@@ -383,16 +383,121 @@ def test_types_that_change_between_files(tmp_path):
 
 
 def test_csv_types(tmp_path):
-    """Whole numbers may have decimals later; text among numbers is refused by the column's name, and shows no value."""
+    """Whole numbers may have decimals later; text among numbers is missing, and no other row notices."""
     lines = ["x,u", *(f"{i},{i}" for i in range(700_000)), "0.5,7"]
     (tmp_path / "a.csv").write_text("\n".join(lines))
     rows = scan_csv(tmp_path / "a.csv", unit="u")
     assert rows.count_replace_one() == 700_001 and len(rows.index) == 700_000
+    without = scan_csv(tmp_path / "a.csv", columns=["x"]).sum(PRODUCT)
     lines[-1] = "secret,7"
     (tmp_path / "b.csv").write_text("\n".join(lines))
-    with pytest.raises(EngineError, match=r"b\.csv' cannot be read, in column 'x'") as error:
-        scan_csv(tmp_path / "b.csv", columns=["x"]).sum(PRODUCT)
+    rows = scan_csv(tmp_path / "b.csv", columns=["x"])
+    quarter = Memory(np.array([[0.5]])).sum(PRODUCT)
+    assert (rows.sum(PRODUCT) == without - quarter).all() and quarter.any()
+    assert rows.count_replace_one() == 700_001
+
+
+def test_csv_cells(tmp_path):
+    """Numbers in all forms and cells that are none, each by itself; types that the caller knows win."""
+    cells = ["1.5", " 2 ", "+3", "-4e-3", "12 kg", "NA", "nan", "", "1e400", "2019-01-01"]
+    numbers = [1.5, 2, 3, -4e-3, *[np.nan] * 6]
+    (tmp_path / "a.csv").write_text("x,s\n" + "".join(f"{cell},{cell}\n" for cell in cells))
+    with pytest.raises(TypeError, match=r"not numbers: \['x'\]"):
+        scan_csv(tmp_path / "a.csv", columns=["x"]).sum(PRODUCT)
+    rows = scan_csv(tmp_path / "a.csv", columns=["x"], types={"x": "number"})
+    assert (rows.sum(PRODUCT) == Memory(np.array(numbers)[:, None]).sum(PRODUCT)).all()
+    assert rows.count_replace_one() == len(cells)
+    for types, message in (({"z": "text"}, "no column 'z'"), ({"x": "date"}, "'number' or 'text', not 'date'")):
+        with pytest.raises(ValueError, match=message):
+            scan_csv(tmp_path / "a.csv", types=types)
+    (tmp_path / "b.csv").write_text("x,s\n7,7\n")  # of numbers here, of text there
+    with pytest.raises(EngineError, match="'x' is of type"):
+        scan_csv(tmp_path)
+    both = scan_csv(tmp_path, "s", types={"x": "number", "s": "text"})
+    assert both.tally()["7"] == 1 and (both.sum(PRODUCT) != 0).all()
+
+
+def test_csv_truths_and_whole_numbers(tmp_path):
+    """Of types told from the beginning, a later cell that is none is missing: in features, labels and units."""
+    lines = ["yes,k,n,u", *["true,True,1,7"] * 300_000, "false,FALSE,2,8", "maybe,maybe,maybe,maybe"]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    rows = scan_csv(tmp_path / "a.csv", "k", ["yes", "n"], unit="u")
+    assert rows.tally() == {True: 300_000, False: 1} and len(rows.index) == 2
+    X = np.column_stack([np.r_[np.ones(300_000), 0], np.r_[np.ones(300_000), 2]])
+    assert (scan_csv(tmp_path / "a.csv", columns=["yes", "n"]).sum(PRODUCT) == Memory(X).sum(PRODUCT)).all()
+
+
+def test_csv_text_that_looks_missing_is_text(tmp_path):
+    (tmp_path / "a.csv").write_text('x,k,u\n1,NA,null\n2,nan,null\n3,,NA\n4,"",\n5,b,\n')
+    rows = scan_csv(tmp_path / "a.csv", "k", ["x"], unit="u")
+    assert rows.tally() == {"NA": 1, "nan": 1} and sorted(rows.index._known) == ["NA", "null"]
+    assert scan_csv(tmp_path / "a.csv", "k", ["x"]).tally() == {"NA": 1, "nan": 1, "b": 1}
+
+
+def test_a_csv_row_of_another_width_shows_no_value(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n" + "1,2\n" * 1_200_000 + "secret,1,2\n")
+    with pytest.raises(EngineError, match=r"a\.csv' cannot be read") as error:
+        scan_csv(tmp_path / "a.csv").sum(PRODUCT)
     assert "secret" not in str(error.value) and error.value.__suppress_context__
+
+
+def test_a_file_of_two_names_is_read_once(tmp_path, monkeypatch):
+    """Its rows would count twice, and be paid for once."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "dd"
+    folder.mkdir()
+    pq.write_table(pa.table({"x": [1.0, 2.0]}), folder / "x.parquet")
+    (folder / "x.csv").write_text("x\n1\n2\n")
+    os.symlink(folder / "x.parquet", folder / "w.parquet")
+    os.symlink(folder, tmp_path / "ee")
+    for paths in (
+        ["dd/x.parquet", folder / "x.parquet"],
+        "dd",
+        ["./dd/x.parquet", "dd/../dd/x.parquet"],
+        ["dd/*.parquet", "ee/*.parquet"],
+    ):
+        assert scan_parquet(paths).count_replace_one() == 2
+    assert scan_csv(["dd/x.csv", folder / "x.csv", "ee"]).count_replace_one() == 2
+    pq.write_table(pa.table({"x": [1.0, 2.0]}), folder / "y.parquet")  # the same rows in another file are others
+    assert scan_parquet(folder).count_replace_one() == 4
+
+
+def test_columns_are_a_list(tmp_path):
+    pq.write_table(pa.table({"a": [1.0], "b": [2.0], "ab": [3.0]}), tmp_path / "a.parquet")
+    with pytest.raises(TypeError, match=r"columns=\['ab'\]"):
+        scan_parquet(tmp_path / "a.parquet", columns="ab")
+    assert scan_parquet(tmp_path / "a.parquet", columns=["ab"]).columns == ("ab",)
+
+
+@pytest.mark.parametrize("checksums", [True, False])
+def test_small_row_groups_are_read_together(tmp_path, monkeypatch, checksums):
+    """Bundles of several row groups, of some files, with the right places; a file is opened once for each bundle."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40_000, 3))
+    for i, (start, stop) in enumerate(pairwise([0, 15_010, 15_013, 40_000])):
+        some = pa.table({f"x{j}": X[start:stop, j] for j in range(3)})
+        pq.write_table(some, tmp_path / f"{i}.parquet", row_group_size=97, write_page_checksum=checksums)
+    monkeypatch.setattr("discreet.engines.parquet._cores", lambda: 2)
+    rows, here = scan_parquet(tmp_path), Memory(X)
+    assert (rows.sample(0.3, coins()).sum(PRODUCT) == here.sample(0.3, coins()).sum(PRODUCT)).all()
+    for some, cells in ((40_000 // 8, parquet.SOME), (1000, 3000), (97, 1)):
+        monkeypatch.setattr(parquet, "SOME", cells)
+        bundles = list(rows._source._bundles(3))
+        assert sum(one.rows for one in bundles) == 40_000 and max(one.rows for one in bundles) <= some
+        assert bundles[0].place == 0 and all(b.place == a.place + a.rows for a, b in pairwise(bundles))
+        assert len(bundles) < 3 * 40_000 / some  # at least about half of what they may hold
+        assert (rows.sample(0.3, coins()).sum(PRODUCT) == here.sample(0.3, coins()).sum(PRODUCT)).all()
+
+
+def test_row_groups_are_pieces_as_soon_as_there_is_one_for_each_core(tmp_path, monkeypatch):
+    pq.write_table(pa.table({"x": np.arange(4000.0)}), tmp_path / "a.parquet", row_group_size=1000)
+    source = Parquet(tmp_path / "a.parquet")
+    for cores, apart in ((2, True), (4, True), (5, False)):
+        monkeypatch.setattr("discreet.engines.parquet._cores", lambda cores=cores: cores)
+        pieces = list(source.pieces(["x"], [], 100))
+        assert all(isinstance(piece, parquet._Groups) for piece in pieces) is apart
+        assert next(place for piece in pieces for place, _ in piece()) == 0
+        assert sum(batch.num_rows for piece in pieces for _, batch in piece()) == 4000
 
 
 @pytest.mark.parametrize("groups", [2, 20])
@@ -407,7 +512,7 @@ def test_a_damaged_row_group(tmp_path, groups):
     path.write_bytes(raw)
     rows = scan_parquet(path)
     before = threading.active_count()
-    with pytest.raises(EngineError, match=r"Row group 1 of '.*bad\.parquet' cannot be read"):
+    with pytest.raises(EngineError, match=r"Row groups? (1|0 to \d) of '.*bad\.parquet' cannot be read"):
         rows.sum(PRODUCT)
     gc.collect()
     assert threading.active_count() <= before  # no worker is left waiting

@@ -1,5 +1,6 @@
 """Privacy for people, not rows: what a unit with many rows may do to an answer."""
 
+import pickle
 import warnings
 from datetime import date
 from decimal import Decimal
@@ -22,7 +23,7 @@ from discreet.engines.units import first_of_each, grouped, marks, shares, within
 from discreet.images import Scaled
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
-from discreet.models import LinearRegression, LogisticRegression, OnlineClassifier
+from discreet.models import LinearRegression, LogisticRegression, OnlineClassifier, PrivateSearchCV
 from discreet.powers import Powers
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.stats import count, mean, sum
@@ -400,6 +401,26 @@ def test_bad_units_are_refused_and_nothing_is_charged(options, error, text):
         with pytest.raises(error, match=text):
             ask()
     assert ledger.entries == ()
+
+
+def test_a_search_promises_to_its_unit():
+    table, y = frame(people=400)
+    model = LinearRegression(2.0, 1e-6, bounds=BOUNDS, unit="person", max_rows_per_unit=2)
+    search = PrivateSearchCV(model, {"clip": [2.0, 3.0]}, ledger=Ledger(Budget(2.0, 1e-6, unit="person")))
+    assert search.fit(table, y).release_.unit == "person"
+    with pytest.raises(LedgerError, match="person"):
+        clone(search).set_params(ledger=Ledger(Budget(2.0, 1e-6))).fit(table, y)
+
+
+def test_models_do_not_show_who_they_learnt_from():
+    table, y = frame(people=30)
+    secret = np.array([f"patient {i}" for i in table.person], object)
+    model = LinearRegression(1.0, 1e-6, bounds=BOUNDS, unit=secret)
+    assert "patient" not in repr(model) and "unit='unit'" in repr(model)
+    model.fit(table[["age", "dose"]], y)
+    assert b"patient" not in pickle.dumps(model) and "patient" not in repr(pickle.loads(pickle.dumps(model)))
+    with pytest.raises(TypeError, match="in memory"):
+        model.predict(polars.from_pandas(table[["age", "dose"]]).lazy())
 
 
 def test_a_stream_of_rounds_takes_no_unit():

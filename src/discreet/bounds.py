@@ -13,6 +13,9 @@ from discreet.labels import listed
 Floats = NDArray[np.float64]
 
 
+NARROWEST = 1e-300  # half of a range: one over it is a number still
+
+
 class Bounds:
     """Ranges of the features and of the target, and the classes there may be: facts that everybody may know.
 
@@ -182,6 +185,10 @@ def _interval(lower: ArrayLike, upper: ArrayLike, columns: Sequence[str] | None)
         raise ValueError(
             f"Bounds must be finite, with lower < upper. Got ({low.flat[bad[0]]!r}, {high.flat[bad[0]]!r}) for {which}."
         )
+    narrow = np.flatnonzero(high / 2 - low / 2 < NARROWEST)
+    if narrow.size:
+        which = columns[narrow[0]] if columns else f"feature {narrow[0]}"
+        raise ValueError(f"Bounds must be at least {2 * NARROWEST:g} apart. Hint: other units for {which}.")
     low, high = low.copy(), high.copy()
     low.flags.writeable = high.flags.writeable = False
     return low, high

@@ -52,7 +52,7 @@ class Reading:
         raise failure from cause
 
     def _failure(self, error: Exception) -> ReadError:
-        told = f": {str(error).rstrip('.')}." if _safe(error) else f" ({type(error).__name__})."
+        told = _sentence(str(error)) if _safe(error) else f" ({type(error).__name__})."
         error.__cause__ = error.__context__ = None
         error.__traceback__ = None
         paid = f"The plan of {self.budget} had been charged before reading, and stays charged"
@@ -63,11 +63,18 @@ class Reading:
         if self.shown:
             return "what was shown while it ran has left, so a second run pays again."
         if self.retrying:
-            return "nothing was released. Run the same again with this ledger: it is not charged a second time."
+            return (
+                "nothing was released. Run the same again with this ledger, on the same data: it is not charged a "
+                "second time. Files that had to be replaced, even by equal ones, are other data, and pay again."
+            )
         return (
             "nothing was released. A second run pays again. Hint: with `ledger=ledger.retrying(version)`, what fails "
             "like this can be run again without being charged a second time."
         )
+
+
+def _sentence(message: str) -> str:
+    return f": {message}" if message.endswith(("?", "!")) else f": {message.rstrip('.')}."
 
 
 def _safe(error: Exception) -> bool:

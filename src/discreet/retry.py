@@ -1,16 +1,16 @@
 """Retry: a run that failed before anything of it was shown may be run again for the charge it paid, with fresh noise.
 
 `ledger.retrying(version)` is a view of the account for estimators and statistics; without it every run is charged anew.
-Under it, each run has a key: a hash of what is asked, of all its arguments, of the columns and the version of the data,
-and of the version of the code. What was charged, shown and released under a key is marked in the ledger's store, in one
-transaction with the charge.
+Under it, each run has a key: a hash of what is asked, of all its arguments, of the columns, the target, the unit and
+the version of the data, and of the version of the code. What was charged, shown and released under a key is marked in
+the ledger's store, in one transaction with the charge.
 
 | what was marked under the key | what a run does |
 | --- | --- |
 | nothing | is charged |
 | charged | finds the same events paid, and draws fresh noise |
 | shown | is charged anew |
-| released | reads no row, and returns what was stored, to the bit |
+| released | adds up nothing, and returns what was stored, to the bit |
 
 Why that is private
 -------------------
@@ -20,15 +20,22 @@ seed is stored, so no noise is ever used twice, and nothing that differs by the 
 
 - the release is committed to the store before the caller sees it; of two runs at once, one is stored and returned to
   both (whoever comes second throws its own away);
-- a run that shows something while it runs (a callback, a progress bar, a charge that was chosen after rows were read)
-  is marked as shown *before* it does;
+- a run that shows something while it runs (a callback, an estimator's `progress`, whose number of steps may have been
+  learnt, a charge that was chosen after rows were read) is marked as shown *before* it does. The bar of a stream is not
+  such a thing: it shows how many of the rows were read, and nothing of the noise;
 - an error that is not a failure to read may depend on what was learnt (no class was found, say), so it is marked as
   shown too. That reading fails must have nothing to do with what the rows hold or with the noise: a file is gone, a
-  machine stops. Whoever can watch a run at work and stop it at will is outside of this promise.
+  machine stops. Whoever can watch a run at work and stop it at will is outside of this promise;
+- rows in memory are read before the charge, for a digest of them. It is seen nowhere but in the key, under a secret
+  that is drawn once for each ledger and kept in its store, so that a key by itself tests no guess of the rows. Whoever
+  has the whole store has the secret too: a store is the curator's, like the rows. That a run was charged anew tells
+  that its rows were not those of an earlier one. So other rows need another `version` of the caller's; the digest is
+  there for when that was forgotten.
 """
 
 from __future__ import annotations
 
+import hmac
 import inspect
 import secrets
 import sys
@@ -41,14 +48,15 @@ from typing import Any, Literal
 import discreet
 from discreet.budget import Budget
 from discreet.documents import dump, load
-from discreet.errors import DiscreetWarning, LedgerError, ReadError
+from discreet.errors import DiscreetWarning, LedgerError, NotSupported, ReadError
 from discreet.events import Event
 from discreet.ledger import Ledger
 from discreet.reading import Reading
-from discreet.stores import Entry, Mark
+from discreet.stores import Entry, Mark, Store
 
 # they change nothing of what is released
 ASIDE = ("ledger", "random_state", "callback", "progress")
+SECRET = "secret"  # no key of a run: those are digests
 
 
 class Retrying(Ledger):
@@ -57,8 +65,16 @@ class Retrying(Ledger):
     Parameters
     ----------
     ledger : the account.
-    version : the caller's name for the state of the data. To it is added what `rows.version()` says, for engines that
-        have it (names, sizes and times of files, say).
+    version : the caller's name for the state of the data: other rows need another. To it is added what
+        `rows.version()` says, for engines that have it.
+
+    | rows | what is told apart without another `version` |
+    | --- | --- |
+    | arrays, frames, Arrow tables | other values |
+    | files, datasets of files, lazy frames that scan local files | other names, sizes or times of change |
+    | Spark | another plan, other files; **not** other rows behind the same plan: in a table of a database, say |
+    | lazy frames and datasets of data in memory, DuckDB | nothing: `NotSupported`, before anything is charged |
+    | an engine of your own without `version()` | nothing but columns and target |
 
     | case | what happens |
     | --- | --- |
@@ -89,10 +105,12 @@ class Retrying(Ledger):
             raise ValueError(
                 "A run with a `random_state` repeats by itself and is not private: a retrying ledger does not take it."
             )
+        if getattr(rows, "_steps", ()):
+            raise NotSupported("Rows that were mapped or sampled are not retried. Hint: hand over the rows themselves.")
         kept = {name: value for name, value in arguments.items() if name not in ASIDE}
         version = getattr(rows, "version", None)
-        data = [rows.width, rows.columns, self.version, version() if callable(version) else None]
-        return Attempt(self, _key(what, kept, [budget.to_dict(), *data]), budget)
+        data = [rows.width, rows.columns, _roles(rows), self.version, version() if callable(version) else None]
+        return Attempt(self, _key(_secret(self._store), what, kept, [budget.to_dict(), *data]), budget)
 
     def __reduce__(self) -> tuple[Any, ...]:
         _, path = super().__reduce__()  # raises for a ledger in memory
@@ -107,7 +125,32 @@ def _share(view: Ledger, ledger: Ledger) -> None:
     view.currency, view.budget, view.data, view._store = ledger.currency, ledger.budget, ledger.data, ledger._store
 
 
-def _key(what: Any, arguments: Mapping[str, Any], facts: list[Any]) -> str:
+def _roles(rows: Any) -> list[str]:
+    """Which columns are the target, with its type, and the unit; of rows in memory, what type the target is of."""
+    roles: Any = getattr(rows, "_roles", None)
+    source: Any = getattr(rows, "_source", None)
+    if roles is not None:  # a stream
+        kind = None if roles.target is None else roles.source.schema.field(roles.target).type
+        return [str(roles.target), str(kind), str(roles.unit)]
+    if hasattr(source, "kinds"):  # Spark
+        named = [None if place is None else source.names[place] for place in (source.target, source.unit)]
+        return [str(named[0]), "" if named[0] is None else source.kinds[source.target], str(named[1])]
+    y = rows.empty().y
+    return ["", "None" if y is None else y.dtype.str, ""]
+
+
+def _secret(store: Store) -> bytes:
+    """The secret of a ledger, drawn when it is first asked for."""
+
+    def decide(_: tuple[Entry, ...], marks: tuple[Mark, ...]) -> tuple[None, tuple[Mark, ...]]:
+        return None, () if marks else (Mark(SECRET, "charged", 0, "", secrets.token_hex(32)),)
+
+    if not store.marks(SECRET):
+        store.settle(SECRET, decide)
+    return bytes.fromhex(store.marks(SECRET)[0].document)
+
+
+def _key(secret: bytes, what: Any, arguments: Mapping[str, Any], facts: list[Any]) -> str:
     name = f"{what.__module__}.{what.__qualname__}"
     forms = []
     for argument in sorted(arguments):
@@ -118,7 +161,8 @@ def _key(what: Any, arguments: Mapping[str, Any], facts: list[Any]) -> str:
                 f"{what.__name__} with this `{argument}` cannot be retried: {error}, so that a second run could not be "
                 "told to be the same. Hint: give it the ledger itself, which charges every run."
             ) from None
-    return sha256(dump([name, _source(what), discreet.__version__, forms, facts]).encode()).hexdigest()
+    text = dump([name, _source(what), discreet.__version__, forms, facts])
+    return hmac.new(secret, text.encode(), sha256).hexdigest()
 
 
 def _source(what: Any) -> str | None:

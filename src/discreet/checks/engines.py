@@ -72,7 +72,14 @@ def check_places(make: Make) -> None:
     for ours, theirs in zip(blocks, memory.blocks(3, _coins(2)), strict=True):
         _same(ours, theirs, query, "blocks are not by places")
     again = rows.sample(0.3, _coins(1)).sample(0.5, _coins(3))
-    _same(again, memory.sample(0.3, _coins(1)).sample(0.5, _coins(3)), query, None)
+    _same(
+        again,
+        memory.sample(0.3, _coins(1)).sample(0.5, _coins(3)),
+        query,
+        "a sample of a sample is not by the places that rows had at first",
+    )
+    second, other = (list(some.blocks(3, _coins(2)))[1].sample(0.5, _coins(3)) for some in (rows, memory))
+    _same(second, other, query, "a sample of a block is not by the places that rows had at first")
     lot = rows.sample(0.3, _coins(1))
     assert np.array_equal(lot.sum(query), lot.sum(query)), "a sample is another one when it is read again"
 
@@ -203,10 +210,10 @@ def _memory(columns: Columns, target: str, labels: bool = False, unit: str | Non
     return memory
 
 
-def _same(rows: Any, memory: Memory, query: Any, otherwise: str | None) -> None:
+def _same(rows: Any, memory: Memory, query: Any, otherwise: str) -> None:
     ours, theirs = rows.sum(query), memory.sum(query)
     assert np.asarray(ours).shape == theirs.shape, otherwise
-    assert otherwise is None or bool(np.all(np.asarray(ours) == theirs)), otherwise
+    assert bool(np.all(np.asarray(ours) == theirs)), otherwise
 
 
 def _coins(seed: int) -> Coins:

@@ -3,36 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import polars
 import pyarrow as pa
 from pyarrow import csv
 
 from discreet.engines.arrow import kind
 from discreet.engines.files import Paths, Stamp, common, found, version
-from discreet.engines.source import Piece, told
+from discreet.engines.source import Batches, Piece
 from discreet.errors import EngineError
 
 ENDINGS = (".csv", ".csv.gz", ".csv.zst", ".csv.bz2", ".csv.lz4")
 BLOCK = 1 << 22  # bytes of text at a time; types are told from the first such block
 
 
+KINDS = {"number": pa.float64(), "text": pa.string()}
+TRUTHS = {
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "1": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+    "0": False,
+}
+
+
 class Csv:
     """CSV files with a header as one table, in the order of their names.
 
-    A column is of the type that its first four megabytes are of, in every file; columns of numbers are read as floats.
+    A column is of the type that its first four megabytes are of, in every file, unless `types` says it. Of a column of
+    numbers or truths, a cell that is none is missing; of text, an empty one alone. So no value is an error later on.
 
     Parameters
     ----------
     paths : a path, a pattern, a folder, or a list of them; compressed if they end in .gz, .zst, .bz2 or .lz4.
+    types : "number" or "text" for columns whose type is known, whatever their cells are.
     """
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, types: Mapping[str, str] | None = None) -> None:
         names = found(paths, ENDINGS)
         self._stamps = tuple(Stamp.of(name) for name in names)
         self.name = names[0] if len(names) == 1 else f"{len(names)} CSV files"
-        self.schema = common([(name, self._schema(name)) for name in names])
+        self.schema = common([(name, _told(self._schema(name), types or {}, name)) for name in names])
         self.count: int | None = None
 
     def check(self) -> None:
@@ -45,18 +61,21 @@ class Csv:
         return version(self._stamps, self.schema)
 
     def pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
-        """Blocks of rows, each a piece."""
+        """Blocks of rows, each a piece; cells become numbers on whichever core is free."""
         types = {name: self._type(name, name in labels) for name in (*numbers, *labels)}
         types = types or {self.schema.names[0]: pa.string()}  # rows are to be counted still
         place = 0
         for stamp in self._stamps:
             stamp.check()
             for batch in self._batches(stamp.name, types):
-                yield told(place, batch)
+                yield _Block(place, batch, types)
                 place += batch.num_rows
 
     def _batches(self, name: str, types: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-        convert = csv.ConvertOptions(column_types=types, include_columns=list(types), strings_can_be_null=True)
+        texts = {column: of if kind(of) == "other" else pa.string() for column, of in types.items()}
+        convert = csv.ConvertOptions(
+            column_types=texts, include_columns=list(texts), null_values=[""], strings_can_be_null=True
+        )
         try:
             with _opened(name) as stream, csv.open_csv(stream, _read(), convert_options=convert) as reader:
                 yield from reader
@@ -64,8 +83,8 @@ class Csv:
             column = re.search(r"column #(\d+)", str(error))  # the rest of the message may show a value
             where = f", in column {self._header(name)[int(column[1])]!r}" if column else ""
             raise EngineError(
-                f"{name!r} cannot be read{where}: a value is not of the type that the file begins with, a row has "
-                "another number of columns, or the file is damaged."
+                f"{name!r} cannot be read{where}: a row has another number of columns, a value is no UTF-8 or no date "
+                "where the file begins with dates, or the file is damaged."
             ) from None
 
     def _schema(self, name: str) -> pa.Schema:
@@ -89,6 +108,38 @@ class Csv:
     def _header(self, name: str) -> list[str]:
         with _opened(name) as stream, csv.open_csv(stream, _read()) as reader:
             return list(reader.schema.names)
+
+
+class _Block:
+    """Rows of text, of which a core makes what they are of."""
+
+    def __init__(self, place: int, batch: pa.RecordBatch, types: dict[str, Any]) -> None:
+        self._place, self._batch, self._types = place, batch, types
+
+    def __call__(self) -> Batches:
+        columns = [_cells(self._batch.column(name), of) for name, of in self._types.items()]
+        yield self._place, pa.record_batch(columns, names=list(self._types))
+
+
+def _cells(column: pa.Array, of: Any) -> pa.Array:
+    """Text as values of a type, each cell by itself; missing where it is none, so that no other row notices."""
+    if kind(of) != "number":
+        return column
+    text = polars.Series(polars.from_arrow(column)).str.strip_chars()
+    if pa.types.is_boolean(of):
+        return text.replace_strict(TRUTHS, default=None, return_dtype=polars.Boolean).to_arrow()
+    return text.cast(polars.Int64 if pa.types.is_integer(of) else polars.Float64, strict=False).to_arrow()
+
+
+def _told(schema: pa.Schema, types: Mapping[str, str], file: str) -> pa.Schema:
+    """A schema with the types that the caller knows."""
+    for name, of in types.items():
+        if name not in schema.names:
+            raise ValueError(f"There is no column {name!r} in {file!r}. There are: {schema.names}.")
+        if of not in KINDS:
+            raise ValueError(f"The type of {name!r} must be 'number' or 'text', not {of!r}.")
+        schema = schema.set(schema.names.index(name), pa.field(name, KINDS[of]))
+    return schema
 
 
 def _opened(name: str) -> Any:

@@ -19,12 +19,18 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def found(paths: Paths, endings: Sequence[str]) -> tuple[str, ...]:
-    """The files that a path, a pattern, a folder or a list of them names, in the order of their names."""
+    """The files that a path, a pattern, a folder or a list of them names, in the order of their names.
+
+    A file with two names (a link, a relative path and an absolute one) is one file: twice, its rows would count twice.
+    """
     several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     names = {name for one in several for name in _found(os.fspath(one), endings)}
     if not names:
         raise EngineError("No files were named.")
-    return tuple(sorted(names))
+    once: dict[str, str] = {}
+    for name in sorted(names):
+        once.setdefault(os.path.normcase(os.path.realpath(name)), name)
+    return tuple(once.values())
 
 
 def _found(path: str, endings: Sequence[str]) -> list[str]:

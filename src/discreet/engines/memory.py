@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from discreet.engines import Coins
+from discreet.engines.content import Content
 from discreet.engines.tables import CELLS, Array, Mapped, apart, chosen, column, label_column, table
 from discreet.engines.units import Units, first_of_each, marks, within
+from discreet.errors import NotSupported
 from discreet.labels import canonical, codes_of
 from discreet.query import ROWS, Batch, BoundedSum, Exact, Image, Together, Total
 
@@ -42,6 +44,8 @@ class Memory:
 
     _kept: dict[tuple[int, int], Batch] | None = None
     _units: Units | None = None
+    _places: NDArray[np.intp] | None = None  # of the rows that are left, once some were dropped
+    _whole: int = 0
 
     def __init__(
         self,
@@ -72,6 +76,7 @@ class Memory:
     def _drop(self, kept: NDArray[np.bool_]) -> None:
         if not kept.all():
             self.__dict__.update(self._take(kept).__dict__)
+            self._places = None  # with units, coins go by names
 
     def empty(self) -> Batch:
         """A batch without rows."""
@@ -178,16 +183,24 @@ class Memory:
         if rate >= 1:
             return self._take(slice(None))
         if self._units is None:
-            return self._take(coins.heads(self._start, self._start + len(self._table), rate))
+            return self._take(self._placed(coins.heads(self._start, self._start + self._span, rate)))
         return self._take(self._units.spread(coins.of_units(self._units.names) < np.uint64(int(rate * 2.0**64))))
 
     def blocks(self, count: int, coins: Coins) -> Iterator[Memory]:
         """The rows in `count` disjoint blocks: each unit, or row, is in one of them, drawn for it alone."""
         if self._units is None:
-            block = coins.words(self._start, self._start + len(self._table)) % np.uint64(count)
+            block = self._placed(coins.words(self._start, self._start + self._span)) % np.uint64(count)
         else:
             block = self._units.spread(coins.of_units(self._units.names) % np.uint64(count))
         return (self._take(block == np.uint64(i)) for i in range(count))
+
+    @property
+    def _span(self) -> int:
+        """How many places there are."""
+        return len(self._table) if self._places is None else self._whole
+
+    def _placed(self, drawn: NDArray[Any]) -> NDArray[Any]:
+        return drawn if self._places is None else drawn[self._places]
 
     def by(self, unit: str) -> Memory:
         """The same rows, each belonging to the unit that this column names; the column is no feature then."""
@@ -222,6 +235,9 @@ class Memory:
         some = Memory.__new__(Memory)
         some._block, some._start, some.columns, some.width = self._block, self._start, self.columns, self.width
         some.unit = self.unit
+        some._places, some._whole = self._places, self._whole
+        if not isinstance(rows, slice):  # a row keeps its place: what is drawn of a block is drawn by it
+            some._places, some._whole = rows if self._places is None else self._places[rows], self._span
         some._table = self._table.take(rows)
         some._y = None if self._y is None else chosen(self._y, rows)
         some._units = None if self._units is None else self._units.take(rows)
@@ -246,6 +262,21 @@ class Memory:
 
     def _read(self, start: int, stop: int) -> Batch:
         return Batch(self._table.block(start, stop), None if self._y is None else self._y[start:stop])
+
+    def version(self) -> str:
+        """A digest of all that these rows hold, features, target and units, for a retrying ledger: never shown."""
+        if isinstance(self._table, Mapped):
+            raise NotSupported("Rows that were mapped are not retried. Hint: hand over the rows themselves.")
+        kind = None if self._y is None else self._y.dtype.str
+        content = Content(self.columns, self.width, len(self._table), self._table.block(0, 0).dtype.str, kind)
+        for start in range(0, len(self._table), self._size):
+            content.add(self._table.block(start, start + self._size))
+        if self._y is not None:
+            content.add(self._y)
+        if self._units is not None:
+            content.add(self._units.codes)
+            content.add(self._units.names)
+        return content.digest()
 
     def __repr__(self) -> str:
         return f"<Memory: {self.width} columns>"  # the number of rows is private

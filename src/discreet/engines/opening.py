@@ -36,6 +36,8 @@ def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False
         X, y = _opened(X, y), None
     if not is_rows(X):
         if isinstance(y, str) and y in getattr(X, "columns", ()):
+            if isinstance(unit, str) and unit == y:
+                raise ValueError(f"The column {y!r} is the target: it cannot be the unit too.")
             X, y = apart(X, y)
         return Memory(X, y, numeric=numeric, labels=labels, unit=unit)
     if y is not None:

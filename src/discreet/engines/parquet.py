@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars
@@ -15,6 +16,7 @@ from discreet.engines.source import Batches, Piece, told
 from discreet.errors import EngineError
 
 WHOLE = 1 << 23  # cells of a row group that is read at once
+SOME = 1 << 20  # cells up to which small row groups are read together: to open a file takes as long as some thousands
 WINDOW = 1 << 16  # bytes of a column chunk at a time: memory is bounded whatever the row group, and it is faster too
 
 
@@ -45,71 +47,94 @@ class Parquet:
         return version(self._stamps, self.schema)
 
     def pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
-        """The row groups, or where there are fewer than a few for each core, their batches."""
-        groups = list(self._groups())
-        for group in groups:
-            plain = not labels and group[0].name not in self._checked
-            piece = _Group(*group, [*numbers, *labels], rows, plain)
-            if len(groups) >= 3 * _cores():
+        """Row groups, small ones together; where there is not one for each core, their batches."""
+        columns = [*numbers, *labels]
+        bundles = list(self._bundles(len(columns)))
+        for bundle in bundles:
+            plain = not labels and bundle.stamp.name not in self._checked
+            piece = _Groups(bundle, columns, rows, plain)
+            if len(bundles) >= _cores():
                 yield piece
             else:
                 yield from (told(place, batch) for place, batch in piece())
 
-    def _groups(self) -> Iterator[tuple[Stamp, Any, int, int]]:
+    def _bundles(self, width: int) -> Iterator[_Bundle]:
+        """Consecutive row groups of a file, as many as have SOME cells, or fewer where all cores would not be busy."""
+        most = min(SOME // max(1, width), (self.count or 0) // (4 * _cores()))
         place = 0
         for stamp in self._stamps:
-            footer = self._footers[stamp.name]
+            footer, bundle = self._footers[stamp.name], None
+            start = 0
             for number in range(footer.num_row_groups):
-                yield stamp, footer, number, place
-                place += footer.row_group(number).num_rows
+                rows = footer.row_group(number).num_rows
+                if bundle is not None and bundle.rows + rows <= most:
+                    bundle = replace(bundle, last=number, rows=bundle.rows + rows)
+                else:
+                    if bundle is not None:
+                        yield bundle
+                    bundle = _Bundle(stamp, footer, number, number, place + start, start, rows)
+                start += rows
+            if bundle is not None:
+                yield bundle
+            place += start
 
 
-class _Group:
-    """One row group, to be read by whichever core is free."""
+@dataclass(frozen=True)
+class _Bundle:
+    """Row groups of a file, first to last: the place of their first row in all files and in theirs, and their rows."""
 
-    def __init__(
-        self, stamp: Stamp, footer: Any, number: int, place: int, columns: list[str], rows: int, plain: bool
-    ) -> None:
-        self._stamp, self._footer, self._number, self._place = stamp, footer, number, place
-        self._columns, self._rows, self._plain = columns, rows, plain
+    stamp: Stamp
+    footer: Any
+    first: int
+    last: int
+    place: int
+    start: int
+    rows: int
+
+    def __str__(self) -> str:
+        groups = f"Row group {self.first}" if self.first == self.last else f"Row groups {self.first} to {self.last}"
+        return f"{groups} of {self.stamp.name!r}"
+
+
+class _Groups:
+    """Some row groups, opened once, to be read by whichever core is free."""
+
+    def __init__(self, bundle: _Bundle, columns: list[str], rows: int, plain: bool) -> None:
+        self._bundle, self._columns, self._rows = bundle, columns, rows
+        self._small = plain and bundle.rows * len(columns) <= WHOLE
 
     def __call__(self) -> Batches:
-        self._stamp.check()
-        place = self._place
+        bundle = self._bundle
+        bundle.stamp.check()
+        place = bundle.place
         try:
             for batch in self._quickly() if self._small else self._batches():
                 yield place, batch
                 place += batch.num_rows
         except (OSError, pa.ArrowException, polars.exceptions.PolarsError, polars.exceptions.PanicException):
-            self._stamp.check()  # another file has other row groups
-            raise EngineError(
-                f"Row group {self._number} of {self._stamp.name!r} cannot be read: is it damaged?"
-            ) from None
-        if place != self._place + self._footer.row_group(self._number).num_rows:
-            raise EngineError(f"Row group {self._number} of {self._stamp.name!r} does not hold what the file says.")
-
-    @property
-    def _small(self) -> bool:
-        return self._plain and self._footer.row_group(self._number).num_rows * len(self._columns) <= WHOLE
+            bundle.stamp.check()  # another file has other row groups
+            raise EngineError(f"{bundle} cannot be read: is it damaged?") from None
+        if place != bundle.place + bundle.rows:
+            raise EngineError(f"{bundle} does not hold what the file says.")
 
     def _quickly(self) -> Iterator[pa.RecordBatch]:
-        """The row group at once, by polars, which decodes twice as fast; but it does not look at checksums."""
-        groups = [self._footer.row_group(number).num_rows for number in range(self._number + 1)]
-        file = polars.scan_parquet(self._stamp.name, glob=False)
-        frame = file.select(self._columns).slice(sum(groups[:-1]), groups[-1]).collect()
+        """All rows at once, by polars, which decodes twice as fast; but it does not look at checksums."""
+        file = polars.scan_parquet(self._bundle.stamp.name, glob=False)
+        frame = file.select(self._columns).slice(self._bundle.start, self._bundle.rows).collect()
         yield from frame.to_arrow().to_batches()
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         file = pq.ParquetFile(
-            self._stamp.name,
-            metadata=self._footer,
+            self._bundle.stamp.name,
+            metadata=self._bundle.footer,
             pre_buffer=False,
             buffer_size=WINDOW,
             page_checksum_verification=True,
         )
+        groups = [*range(self._bundle.first, self._bundle.last + 1)]
         with file:
             yield from file.iter_batches(
-                batch_size=self._rows, row_groups=[self._number], columns=self._columns, use_threads=False
+                batch_size=self._rows, row_groups=groups, columns=self._columns, use_threads=False
             )
 
 

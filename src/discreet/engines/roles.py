@@ -27,6 +27,7 @@ class Roles:
         """Roles by names; without `columns`, all but the target are features."""
         if not source.schema.names:
             raise ValueError(f"{source.name} has no columns.")
+        listed(columns)
         _names(source.schema.names if columns is None else columns)  # no name twice
         for name in (target, *(columns or ())):
             _there(source, name)
@@ -72,6 +73,12 @@ class Roles:
             _check_kinds(self._kinds())
             return Array(matrix(batch, self.features, room), self.features)
         return Array(objects(batch, self.features), self.features, numeric=False)
+
+
+def listed(columns: Sequence[str] | None) -> None:
+    """Raise if columns are one text: its letters would be taken for the names."""
+    if isinstance(columns, str):
+        raise TypeError(f"columns is a list of names, not a text. Hint: columns=[{columns!r}].")
 
 
 def _there(source: Source, name: str | None) -> None:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import pickle
 import re
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from discreet.engines.files import Paths
+from discreet.engines.arrow import kind
+from discreet.engines.content import Content
+from discreet.engines.files import Paths, Stamp
 from discreet.engines.source import Piece, Source, told
 from discreet.engines.stream import Stream
-from discreet.errors import EngineError
+from discreet.errors import EngineError, NotSupported
 
 CHUNK = 1 << 17  # rows at a time, where a library gives as many as it is asked for
 
@@ -55,16 +61,28 @@ def scan_csv(
     columns: Sequence[str] | None = None,
     unit: str | None = None,
     *,
+    types: Mapping[str, str] | None = None,
     progress: bool | None = None,
 ) -> Stream:
     """Rows of CSV files with a header, compressed or not (.gz, .zst, .bz2, .lz4); otherwise as `scan_parquet`.
 
-    A column's type is told from the first four megabytes of each file; text is parsed again for every sum, so that
-    Parquet is many times faster for methods that read more than once.
+    A column's type is told from the first four megabytes of each file: a strange cell there makes a column of numbers
+    one of text, and shows as an error. Name the types of columns that you know, or use Parquet, which has types. Text
+    is parsed again for every sum, so that Parquet is many times faster for methods that read more than once.
+
+    Parameters
+    ----------
+    types : "number" or "text" for each column whose type is known, such as {"age": "number", "patient": "text"}.
+
+    | cell | what it is |
+    | --- | --- |
+    | of a column of numbers: anything else, such as "NA" or "12 kg" | missing: the row counts for nothing |
+    | of a column of text: "NA", "null", "nan" | that text |
+    | of any column: nothing at all | missing |
     """
     from discreet.engines.csv import Csv
 
-    return Stream(Csv(paths), target, columns, unit, progress)
+    return Stream(Csv(paths, types), target, columns, unit, progress)
 
 
 def opened(X: Any, target: str | None = None, *, progress: bool | None = None) -> Stream | None:
@@ -115,8 +133,22 @@ class Table:
         """Arrow tables do not change."""
 
     def version(self) -> str:
-        """A digest of the schema."""
-        return _digest(self.schema.to_string())
+        """A digest of all that the table holds, whatever its chunks, for a retrying ledger: never shown."""
+        content = Content(self.schema.remove_metadata().to_string(), self._table.num_rows)
+        for place in range(0, self._table.num_rows, CHUNK):
+            for column in self._table.slice(place, CHUNK).columns:
+                content.add(_values(column))
+        return content.digest()
+
+
+def _values(column: pa.ChunkedArray) -> Any:
+    """The values of a column, nulls of numbers as NaN; the bytes of what is no number: not all have Python objects."""
+    if kind(column.type) == "number":
+        return column.cast(pa.float64(), safe=False).to_numpy()
+    sink, table = pa.BufferOutputStream(), pa.table({"": column}).combine_chunks()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return np.frombuffer(sink.getvalue(), np.uint8)
 
 
 class _Slice:
@@ -138,7 +170,7 @@ class Query:
     name : for messages.
     schema : the columns.
     batches : of some columns, those in order, anew with each call.
-    plan : a text that is another one when the query is.
+    plan : a text that is another one when the query is, or what lies behind it; None if that cannot be told.
     """
 
     def __init__(
@@ -146,7 +178,7 @@ class Query:
         name: str,
         schema: pa.Schema,
         batches: Callable[[list[str]], Iterator[pa.RecordBatch]],
-        plan: str,
+        plan: Callable[[], str | None],
     ) -> None:
         self.name, self.schema, self._batches, self._plan = name, schema, batches, plan
         self.count: int | None = None
@@ -171,8 +203,14 @@ class Query:
         """Nothing is known of what lies behind a query."""
 
     def version(self) -> str:
-        """A digest of the query and the schema."""
-        return _digest(self._plan + "\0" + self.schema.to_string())
+        """A digest of the query, the files behind it and the schema; raises where there are no files to tell by."""
+        plan = self._plan()
+        if plan is None:
+            raise NotSupported(
+                f"A retrying ledger cannot tell whether {self.name} gives the same rows as before. Hint: collect them "
+                "into a table or a frame, or write them to Parquet files and scan these."
+            )
+        return _digest(plan + "\0" + self.schema.remove_metadata().to_string())
 
 
 def _lazy(frame: Any) -> Query:
@@ -184,7 +222,21 @@ def _lazy(frame: Any) -> Query:
         for some in _frames(frame.select(columns)):
             yield from some.to_arrow().to_batches()
 
-    return Query("a lazy polars frame", schema, batches, frame.explain())
+    return Query("a lazy polars frame", schema, batches, lambda: _scanned(frame))
+
+
+def _scanned(frame: Any) -> str | None:
+    """The plan, with sizes and times of the files that it scans; None if it reads anything else, or does not say."""
+    plan = frame.explain()
+    leaves = re.findall(r"^\s*(DF \[|OPAQUE_PYTHON|.*\bSCAN\b.*)", plan, re.MULTILINE)
+    scans = [re.fullmatch(r"(?:Parquet|Csv|NDJSON|IPC) SCAN \[(.*)\]", leaf, re.IGNORECASE) for leaf in leaves]
+    names = [name for scan in scans if scan is not None for name in scan[1].split(", ")]
+    if not names or None in scans or not all(os.path.isfile(name) for name in names):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the form is of this version of polars alone: with another, a run pays again
+        whole = frame.serialize().hex()  # the text leaves out values where there are many
+    return "\0".join([whole, *(repr(Stamp.of(name)) for name in names)])
 
 
 def _frames(frame: Any) -> Iterator[Any]:
@@ -202,7 +254,17 @@ def _dataset(dataset: Any) -> Query:
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         yield from dataset.to_batches(columns=columns, batch_size=CHUNK, batch_readahead=4, fragment_readahead=2)
 
-    return Query("an Arrow dataset", dataset.schema, batches, "\0".join(getattr(dataset, "files", ())))
+    return Query("an Arrow dataset", dataset.schema, batches, lambda: _stamped(dataset))
+
+
+def _stamped(dataset: Any) -> str | None:
+    """The files of a dataset with their sizes and times, and what is kept of them; None if they do not tell."""
+    if not hasattr(dataset, "files") or not hasattr(dataset, "_scan_options"):
+        return None
+    files = [(file.path, file.size, file.mtime_ns) for file in dataset.filesystem.get_file_info(dataset.files)]
+    known = all(time is not None for *_, time in files)
+    kept = pickle.dumps(dataset._scan_options)  # its text leaves out values where there are many
+    return repr((files, kept)) if known else None
 
 
 def _relation(relation: Any) -> Query:
@@ -214,8 +276,7 @@ def _relation(relation: Any) -> Query:
         yield from (some.to_arrow_reader if hasattr(some, "to_arrow_reader") else some.fetch_record_batch)(CHUNK)
 
     schema = relation.limit(0).arrow().schema
-    plan = re.sub(r"unnamed_relation_\w+", "", relation.sql_query())  # a name made up anew with each relation
-    return Query("a DuckDB relation", schema, batches, plan)
+    return Query("a DuckDB relation", schema, batches, lambda: None)  # a database does not say when it was changed
 
 
 def _digest(text: str) -> str:

@@ -7,14 +7,18 @@ them. This file is the driver's half; `spark_task` is the workers', and `spark_f
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, NoReturn
+from urllib.parse import unquote, urlsplit
 
 import discreet
 from discreet.engines import Coins
+from discreet.engines.files import Stamp
+from discreet.engines.roles import listed
 from discreet.engines.spark_failures import guarded, problem
 from discreet.engines.spark_task import Ask, Count, Step, Sum, Tally, Task, sent
 from discreet.errors import EngineError
@@ -26,6 +30,9 @@ TEXTS = {"string", "char", "varchar"}
 STEADY = {"Project", "Filter", "Union", "Sample", "Generate", "Expand", "MapInArrow", "PythonMapInArrow", "MapInPandas"}
 STEADY |= {"ArrowEvalPython", "BatchEvalPython", "MapElements", "MapPartitions", "SubqueryAlias", "View"}
 STEADY |= {"DeserializeToObject", "SerializeFromObject"}
+# what gives the same rows in the same places again; an RDD, a stream, a database may not
+ROOTS = {"Range", "LocalRelation", "OneRowRelation", "InMemoryRelation"}
+FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 
 
 def is_spark(X: Any) -> bool:
@@ -34,7 +41,9 @@ def is_spark(X: Any) -> bool:
     return any(module.startswith("pyspark.sql.") and name == "DataFrame" for module, name in kinds)
 
 
-def from_spark(dataframe: Any, target: str | None = None, columns: Sequence[str] | None = None) -> Spark:
+def from_spark(
+    dataframe: Any, target: str | None = None, columns: Sequence[str] | None = None, unit: str | None = None
+) -> Spark:
     """Rows of a Spark data frame, read where they lie.
 
     Parameters
@@ -42,13 +51,14 @@ def from_spark(dataframe: Any, target: str | None = None, columns: Sequence[str]
     dataframe : of Spark 4. Its plan is run once for every sum; nothing is persisted for you.
     target : the column to learn, of numbers or labels, if there is one.
     columns : the features; all other columns, unless given. Numbers, decimals and booleans; null counts as missing.
+    unit : the column that says which unit a row belongs to, if a unit has several rows.
 
     The package must be installed on the workers, in the same version, under the same Python.
 
     A Poisson sample without units draws a row's coin by its place, `monotonically_increasing_id()`: a task that is run
     again finds the same coins, as long as the plan gives the same rows in the same order. Where the plan shows that it
-    may not (after a join, a sort, a random column), sampling is refused: `persist()` the data frame first or, safest,
-    write it to a table. With units, coins go by the unit's name, and the order does not matter.
+    may not (after a join, a sort, a random column, or of an RDD), sampling is refused: `persist()` the data frame first
+    or, safest, write it to a table. With units, coins go by the unit's name, and the order does not matter.
 
     | data frame | what happens |
     | --- | --- |
@@ -62,6 +72,7 @@ def from_spark(dataframe: Any, target: str | None = None, columns: Sequence[str]
     >>> import discreet as dc  # doctest: +SKIP
     >>> LinearRegression(epsilon=1.0).fit(dc.from_spark(spark.table("visits"), target="cost"))  # doctest: +SKIP
     """
+    listed(columns)
     fields = guarded(dataframe, lambda: dataframe.schema.fields)
     names = tuple(one.name for one in fields)
     wanted = [*(names if columns is None else columns)]
@@ -74,7 +85,8 @@ def from_spark(dataframe: Any, target: str | None = None, columns: Sequence[str]
     features = tuple(names.index(name) for name in (wanted if target is None else wanted[:-1]))
     if last is not None and kinds[last] not in NUMBERS | TEXTS:
         raise TypeError(f"The target {target!r} is of type {kinds[last]}: neither numbers nor labels.")
-    return Spark(_Source(dataframe, names, kinds, features, last), ())
+    rows = Spark(_Source(dataframe, names, kinds, features, last), ())
+    return rows if unit is None else rows.by(unit)
 
 
 def _check(names: tuple[str, ...], wanted: list[str]) -> None:
@@ -154,7 +166,13 @@ class _Source:
 def _steady(plan: Any) -> bool:
     inner = plan.children()
     below = [inner.apply(i) for i in range(inner.size())]
-    return (not below or plan.nodeName() in STEADY) and all(map(_steady, below))
+    return plan.nodeName() in STEADY and all(map(_steady, below)) if below else _root(plan)
+
+
+def _root(plan: Any) -> bool:
+    if plan.nodeName() == "LogicalRelation":
+        return bool(plan.relation().getClass().getName() == FILES)
+    return plan.nodeName() in ROOTS
 
 
 class Spark:
@@ -299,6 +317,14 @@ class Spark:
         if problems:
             raise problem(min(problems))
         return [bytes(record.total) for record in records if record.total is not None]
+
+    def version(self) -> str:
+        """A digest of the columns, the plan and its files, with sizes and times of local ones; reads no row."""
+        frame = self._source.dataframe
+        plan, files = guarded(frame, lambda: (frame.semanticHash(), sorted(frame.inputFiles())))
+        stamps = [Stamp.of(unquote(urlsplit(name).path)) for name in files if name.startswith("file:")]
+        text = repr((self._source.names, self._source.kinds, plan, files, stamps))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def __repr__(self) -> str:
         return f"<Spark: {self.width} columns>"

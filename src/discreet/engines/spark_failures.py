@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import discreet
@@ -25,11 +29,45 @@ _PROBLEMS = {
     "Hint: does `dataframe.count()` run?",
 }
 
+# loggers of pyspark that print what an error says as soon as it is made, before anybody can catch it
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+_WIRE = ("py4j.java_gateway", "py4j.clientserver")  # all that Java answers, where everything is logged
+_changing = threading.Lock()
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Nothing of what Spark says is logged meanwhile; a filter for each call: threads do not end each other's."""
+
+    def nothing(record: logging.LogRecord) -> bool:
+        return False
+
+    loggers = _loggers()
+    with _changing:
+        for logger in loggers:
+            logger.filters = [*logger.filters, nothing]
+    try:
+        yield
+    finally:
+        with _changing:
+            for logger in loggers:
+                logger.filters = [one for one in logger.filters if one is not nothing]
+
+
+def _loggers() -> list[logging.Logger]:
+    found = [logging.getLogger(name) for name in _WIRE]
+    try:
+        of = import_module("pyspark.logger").PySparkLogger.getLogger  # of a class of its own: pyspark is to make them
+    except ImportError:  # Spark before 4 has none
+        return found
+    return [*found, *map(of, _LOGGERS)]
+
 
 def guarded(dataframe: Any, work: Callable[[], Any]) -> Any:
     """What Spark's work comes to; a failure of it told in words of ours, and nothing else kept."""
     try:
-        return work()
+        with _silence():
+            return work()
     except EngineError:
         raise
     except Exception as error:

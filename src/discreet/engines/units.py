@@ -94,7 +94,10 @@ def _form(value: Any) -> Any:
 def _array(values: Any) -> NDArray[Any]:
     from discreet.engines.tables import label_column
 
-    return label_column(values, "unit")
+    try:
+        return label_column(values, "unit")
+    except ValueError:
+        raise ValueError("There must be one unit for each row: a column, or an array of one dimension.") from None
 
 
 def _name(form: Any) -> bytes:

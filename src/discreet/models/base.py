@@ -162,6 +162,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _checked(self, X: Any) -> Any:
         """Rows to predict for, as one dense array of numbers; the column of units may be there or not."""
+        if is_rows(X) or is_lazy(X):
+            raise TypeError(
+                f"Predictions are made of rows in memory, not of a {type(X).__name__}. Hint: collect() them."
+            )
         if isinstance(self.unit, str) and self.unit in getattr(X, "columns", ()):
             X, _ = apart(X, self.unit)
         as_rows(X)  # errors that show no value
@@ -232,8 +236,17 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         other.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
         return other  # with the same ledger: copies share the account
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        if self.unit is None or isinstance(self.unit, str):
+            return str(super().__repr__(N_CHAR_MAX))
+        shown = copy.copy(self)
+        shown.__dict__["unit"] = unit_name(self.unit)  # who rows belong to is not for show
+        return str(BaseEstimator.__repr__(shown, N_CHAR_MAX))
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
+        if "release_" in state and "unit" in state:  # and a fitted model without the names of those it learnt from
+            state["unit"] = None if state["unit"] is None else unit_name(state["unit"])
         if isinstance(state.get("ledger"), Ledger) and "release_" in state:
             state["ledger"] = Detached(state["ledger"].data)  # a fitted model travels without the account
         return state

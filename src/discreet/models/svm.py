@@ -39,8 +39,8 @@ class LinearSVC(LinearClassifier):
         number of features.
     radius : of the ball that holds the coefficients of (z, 1).
     n : the number of rows, or an upper limit of it, if that is public: the number of passes over the rows follows from
-        it. A fact, like `bounds`: the promise is for data of at most so many rows. Paid for, with 1% of the budget, if
-        None, which needs delta > 0 (or replace-one neighbours).
+        it. A fact: there is no promise for data of more rows, of which zeros with noise are released. Paid for, with
+        1 to 3% of the budget, if None, which needs delta > 0 (or replace-one neighbours).
     neighbours, unit, bounds, classes, ledger, random_state : as in every private classifier.
 
     Attributes

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.engines import Rows
 from discreet.models.erm.losses import Loss
 from discreet.models.erm.problem import BITS, GRID, UNIT, Unit
-from discreet.query import EXACT, Batch, BoundedSum, Ints
+from discreet.query import EXACT, Batch, BoundedSum, Ints, OneHot
 
 Floats = NDArray[np.float64]
 
@@ -70,6 +70,7 @@ class Minimiser:
     def __call__(self, rows: Rows, b: Floats) -> Floats:
         """The coefficients, one line per class."""
         mapped, a = _held(rows.map(self.image)), self._momentum
+        within = float(mapped.sum(BoundedSum(OneHot(_each, 1), name="rows"))[0]) <= self.rows
         x = low = v = np.zeros((self.columns, self.image.width))  # `low` is what rounding left out of x
         for _ in range(self.passes):
             y = x + (a / (1 + a) * (v - x) + low)
@@ -77,7 +78,7 @@ class Minimiser:
             v = self._within(v + a * (y - v) - a / self.strength * slope)
             step = a * (v - x) + low
             low, x = step - ((x + step) - x), x + step
-        return self._within(x)
+        return self._within(x) if within else np.zeros_like(x)  # more rows than there may be: a fixed vector
 
     @property
     def _smoothness(self) -> float:
@@ -187,6 +188,11 @@ def whole(batch: Batch) -> Floats:
     """The u of each row in whole numbers, one coordinate after the other; zero where the target is missing."""
     made: Floats = batch.once("whole", lambda: np.ascontiguousarray(np.where(batch.lost, 0.0, batch.X.T)))
     return made
+
+
+def _each(batch: Batch) -> NDArray[np.int64]:
+    """Rows whose u is not zero: those that count."""
+    return np.where((batch.X != 0).any(axis=1), 0, -1)
 
 
 def _coordinates(batch: Batch) -> Floats:

@@ -49,7 +49,7 @@ def objective(problem: Problem) -> Floats:
     ---------
     That of the budget, which needs δ > 0, whatever the rows, float error charged: `mechanisms/proofs/objective.md`. The
     number of passes over the rows follows from a public limit on their number: n where that is public (then for data
-    of at most n rows), else a noisy count with 1% of the budget.
+    of at most n rows), else a noisy count with 1 to 3% of the budget.
 
     Returns
     -------

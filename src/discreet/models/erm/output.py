@@ -40,7 +40,7 @@ def output(problem: Problem) -> Floats:
     ---------
     That of the budget, add-remove or replace-one, whatever the rows, float error charged: `mechanisms/proofs/erm.md`.
     The number of passes over the rows follows from a public limit on their number: n where that is public (then for
-    data of at most n rows), else a noisy count with 1% of the budget, which needs δ > 0.
+    data of at most n rows), else a noisy count with 1 to 3% of the budget, for δ > 0.
 
     Returns
     -------

@@ -123,12 +123,12 @@ def descent(problem: Problem) -> Fit:
         image, white, kept = _white(curator, standard, for_look, n)
 
     # SUMMARISE + PRIVATISE: gradients, each where the ones before have led; with few rows classes once more
-    setting = Setting(_noise(problem, problem.width) / n, problem.width)
-    step = setting.step(kept) * flatness(len(counts.value))
-    level = white[0] if problem.intercept and not blind else None
     start = _start(counts, problem)
+    setting = Setting(_noise(problem, start.size) / n, problem.width)
+    step = setting.step(kept) * flatness(counts)
+    level = white[0] if problem.intercept and not blind else None
     offset = start[:, 0] if blind else None
-    walk = Walk(curator, Directions(image, problem.width), setting.clip, n, step, level, offset)
+    walk = Walk(curator, Directions(image, problem.width), setting.clip, n, step, level, offset, rarest(counts))
     hopeless = n < (HOPELESS if problem.n is None else HOPELESS_PUBLIC) * _noise(problem, 1)
     journey = Journey(walk, white, start, problem.intercept, blind, hopeless)
     path, counts = journey.run(for_steps, counts)
@@ -251,9 +251,21 @@ def _ramp(value: float, ends: tuple[float, float]) -> float:
     return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
 
 
-def flatness(classes: int) -> float:
-    """How much flatter the loss is for so many even classes than for two: a quarter over p(1 - p)."""
-    return 0.25 * classes**2 / max(classes - 1, 1)
+def bends(counts: Counts) -> Floats:
+    """The curvature p(1 - p) of the loss along each of several classes; of two, as if they were even."""
+    shares = shares_of(counts)
+    return shares * (1 - shares) if len(shares) > 2 else np.full(len(shares), 0.25)
+
+
+def flatness(counts: Counts) -> float:
+    """How much flatter the loss is along the steepest class than for two even ones: so much longer may steps be."""
+    return 0.25 / max(float(bends(counts).max()), 1e-3)
+
+
+def rarest(counts: Counts) -> float:
+    """How much flatter the loss is along the rarest class than along the steepest."""
+    bent = bends(counts)
+    return float(bent.min() / max(float(bent.max()), 1e-300))
 
 
 def _start(counts: Counts, problem: Problem) -> Floats:

@@ -74,8 +74,8 @@ class LogisticRegression(LinearClassifier):
 
     | data | what comes out |
     | --- | --- |
-    | no rows, or far too few for the budget | a finite model that leans to the likelier class, and a note |
-    | one class only | that class, nearly always |
+    | no rows, or far too few for the budget | a finite model; with "auto" the likelier class, and a note |
+    | one class only | that class, nearly always, given enough rows for the method |
     | a row with something missing, or of another class | counts for nothing |
     | n < d, constant or collinear columns, separable classes | finite coefficients |
 

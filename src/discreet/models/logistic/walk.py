@@ -41,6 +41,7 @@ class Walk:
     level : of white rows the vector whose product with θ is the intercept: steps then grow as the loss gets flatter.
         None for steps that stay as they are.
     offset : log odds that are not to be learnt, one per row of θ; None for none.
+    rarest : how flat the loss is along the rarest class, next to even ones.
     """
 
     curator: Curator
@@ -50,6 +51,7 @@ class Walk:
     step: float
     level: Floats | None = None
     offset: Floats | None = None
+    rarest: float = 1.0
 
     def run(self, theta: Floats, shares: Sequence[Share]) -> tuple[Floats, Path]:
         """The average of the second half of the steps, and the path."""
@@ -66,6 +68,9 @@ class Walk:
         found = self.curator.measure(query, share)
         move = found.value.reshape(self.directions.width, -1).T / self.n
         noise = float(found.std) / self.n
+        if len(theta) > 1:  # gradients of all classes add up to zero: what does not is noise
+            move = move - move.mean(axis=0)
+            noise *= math.sqrt(1 - 1 / len(theta))
         across, along = self._longer(theta, noise)
         ahead = theta / max(float(np.sqrt((theta**2).sum())), 1e-300)
         move = across * move + (along - across) * float((move * ahead).sum()) * ahead
@@ -90,7 +95,7 @@ class Walk:
         rounds = len(path.noises)
         if rounds == 0:
             return path.places[0], 0.0
-        bent = BENT * min(self.clip / math.sqrt(self.directions.width), 1.0)
+        bent = BENT * self.rarest * min(self.clip / math.sqrt(self.directions.width), 1.0)
         pull = min(self.step * bent, 1.0)
         late = max(1, round(rounds / 2 * min(1.0, rounds * pull / 2)))
         return np.asarray(np.mean(path.places[-late:], axis=0)), remembered(path.noises, 1 - pull, late)

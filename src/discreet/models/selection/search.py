@@ -10,11 +10,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, approximate, radial
+from discreet.budget import Budget, approximate, check_unit, radial
 from discreet.curator import Curator, noise_source
 from discreet.engines import Rows
 from discreet.engines.opening import as_rows, is_rows
-from discreet.labels import refuse_kind
+from discreet.labels import refuse_kind, unit_name
 from discreet.ledger import Ledger
 from discreet.mechanisms.keystream import default
 from discreet.models.base import PrivateEstimator
@@ -243,7 +243,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         delta = estimator.delta if self.delta is None else self.delta
         self.candidates_ = listed(self.param_grid, self.param_distributions, self.n_iter)
         budgets = [candidate(estimator, s, epsilon, delta, estimator.n)._budget() for s in self.candidates_]
-        return Budget(epsilon, delta, budgets[0].neighbours, budgets[0].unit)
+        budget = Budget(epsilon, delta, budgets[0].neighbours, unit_name(self.unit))
+        check_unit(type(self).__name__, budget, self.unit, self.max_rows_per_unit, self.n)
+        return budget
 
     def _public(self, rows: Rows) -> Bounds:
         bounds: Bounds = self.estimator._public(rows)
