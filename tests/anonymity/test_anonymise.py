@@ -17,6 +17,7 @@ from discreet.anonymity import (
     KMap,
     TCloseness,
     anonymise,
+    search,
 )
 
 ZIPS = [f"{a}{b}" for a in "123" for b in "1234"]
@@ -219,10 +220,86 @@ def test_infeasible_says_what_fails_and_what_could_be_met():
     assert isinstance(caught.value, ValueError)
     assert anonymise(rows, trees, k=6, suppress=0.05).classes.tolist() == [14, 6]
     assert anonymise(rows, trees, k=7, suppress=0.3).classes.tolist() == [14]
-    with pytest.raises(Infeasible, match=r"DistinctL\(l=4.*Nearest that can be met: none"):
+    with pytest.raises(Infeasible, match=r"DistinctL\(l=4.*Nearest that can be met: l=3\."):
         anonymise(made(), TREES, sensitive=["ill"], k=2, l=4, suppress=0.1)
-    with pytest.raises(Infeasible, match="Time ran out"):
-        anonymise(made(), TREES, k=4, method="incognito", time_limit=0.0)
+    early = anonymise(made(), TREES, k=4, method="incognito", time_limit=0.0)
+    assert not early.complete and early.reason == "time" and "time limit" in early.report().text
+
+
+ALONE = {"sex": Hierarchy.from_table(pl.DataFrame({"0": ["f", "m"]}))}  # no level joins the two
+PLAIN = {"sex": ["f"] * 14 + ["m"] * 6, "ill": ["flu"] * 4 + ["cold"] * 10 + ["flu"] * 5 + ["cold"]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint", "met"),
+    [
+        ({"k": 5, "l": EntropyL(1.9)}, "l=EntropyL(1.569)", {"k": 5, "l": EntropyL(1.569)}),
+        ({"k": 5, "t": 0.2}, "t=0.3834", {"k": 5, "t": 0.3834}),
+        ({"k": 5, "t": TCloseness(0.2, "ordered", "ill")}, "t=TCloseness(0.3834, 'ordered', 'ill')", None),
+        ({"k": 7, "t": 0.2}, "k=6 with t=0.3834", {"k": 6, "t": 0.3834}),
+        ({"k": 7, "l": 3}, "k=6 with l=2", {"k": 6, "l": 2}),
+        ({"k": 7, "l": 2}, "k=6", {"k": 6, "l": 2}),
+    ],
+)
+def test_the_nearest_request_is_named_and_is_met(asked, hint, met):
+    with pytest.raises(Infeasible) as caught:
+        anonymise(PLAIN, ALONE, sensitive=["ill"], suppress=0.0, **asked)
+    assert f"Nearest that can be met: {hint}" in str(caught.value)
+    if met:
+        assert len(anonymise(PLAIN, ALONE, sensitive=["ill"], suppress=0.0, **met).table) == 20
+
+
+def test_local_recoding_names_what_fails():
+    with pytest.raises(Infeasible, match=r"These fail: DistinctL\(l=4.*can be met: l=3\."):
+        anonymise(made(), TREES, sensitive=["ill"], k=2, l=4, method="mondrian")
+    with pytest.raises(Infeasible, match=r"These fail: KAnonymity\(k=7\) for 30.00%.*can be met: k=6\."):
+        anonymise(PLAIN, ALONE, k=7, method="mondrian", recode="nodes")
+
+
+@pytest.mark.parametrize("options", [{"loss": "entropy"}, {"suppressed": "star"}, {"time_limit": 1.0}])
+def test_local_recoding_refuses_what_it_would_ignore(options):
+    with pytest.raises(ValueError, match=r"Mondrian .*Hint"):
+        anonymise(made(), TREES, k=4, method="mondrian", **options)
+
+
+def test_too_many_nodes_is_not_called_time(monkeypatch):
+    monkeypatch.setattr(search, "LARGEST", 2)
+    found = anonymise(made(), TREES, sensitive=["ill"], k=4)
+    assert not found.complete and found.reason == "size"
+    text = found.report().text
+    assert "too many combinations" in text and "time limit" not in text
+    with pytest.raises(Infeasible, match="too many nodes"):
+        anonymise(made(), TREES, sensitive=["ill"], k=4, l=EntropyL(3))
+
+
+def test_rows_published_as_stars_are_counted_and_named():
+    rows = {"sex": ["f"] * 10 + ["m"] * 3 + ["x"] * 2}
+    trees = {"sex": Hierarchy.flat("fmx")}
+    found = anonymise(rows, trees, k=5, suppress=0.4, suppressed="star")
+    assert found.levels == {"sex": 0} and found.classes.tolist() == [10, 5]
+    assert sorted(found.table["sex"].value_counts()["count"]) == [5, 10]
+    text = found.report().text
+    assert "published as *" in text and "rows were left out" not in text
+    removed = anonymise(rows, trees, k=5, suppress=0.4)
+    assert removed.classes.tolist() == [10] and "were left out" in removed.report().text
+
+
+@pytest.mark.catalogue("AN3")
+def test_stars_are_divided_by_the_other_sensitive_columns():
+    """Of the four rows that would become `*` those with u = p all have s = 1."""
+    rows = {
+        "a": ["x"] * 8 + ["y", "z", "w", "v"],
+        "s": ["1", "2"] * 4 + ["1", "1", "2", "2"],
+        "u": ["p"] * 8 + ["p", "p", "q", "q"],
+    }
+    asked = {"sensitive": ["s", "u"], "k": 4, "criteria": [EntropyL(2, "s")], "suppress": 0.4}
+    trees = {"a": Hierarchy.flat("xyzwv")}
+    with pytest.raises(Infeasible, match="those published as"):
+        anonymise(rows, trees, suppressed="star", **asked)
+    assert anonymise(rows, trees, **asked).levels == {"a": 0}
+    rows["u"] = ["p"] * 8 + ["p", "q", "p", "q"]
+    found = anonymise(rows, trees, suppressed="star", **asked)
+    assert found.levels == {"a": 0} and (found.table["a"] == "*").sum() == 4
 
 
 def test_infeasible_where_nothing_can_be_inferred():
@@ -272,3 +349,10 @@ def test_ways_of_local_recoding_can_be_chosen(options):
     if options.get("recode") == "nodes":
         names = {name for level in trees["age"].names for name in level}
         assert set(found.table["age"].cast(str)) <= names
+
+
+def test_numbers_of_numpy_are_numbers():
+    rows = {"zip": ["1", "1", "2", "2"], "ill": ["a", "b", "a", "b"]}
+    trees = {"zip": Hierarchy.flat(["1", "2"])}
+    found = anonymise(rows, trees, sensitive=["ill"], k=2, l=np.int64(2), t=np.float64(0.5))
+    assert found.levels == {"zip": 0}

@@ -227,3 +227,59 @@ def test_values_ruled_out():
     found = background_attack(table, ["zip"], "ill", ["cold"])
     assert (found.rows, found.disclosed, found.classes) == (4, 2, 1)
     assert background_attack(table, ["zip"], "ill", ["cold", "flu"]).share == 1.0
+
+
+@pytest.mark.parametrize(
+    ("column", "out"),
+    [
+        ([1, 2, 2, 3], [1.0]),
+        ([1.0, 2.0, 2.0, 2.5], [1]),
+        ([True, False, False, False], [True]),
+        (["1", "2", "2", "3"], np.array([1])),
+        ([None, "2", "2", "3"], [None]),
+    ],
+)
+def test_values_ruled_out_are_read_as_the_column_is(column, out):
+    table = {"q": ["x", "x", "y", "z"], "s": column}
+    found = background_attack(table, ["q"], "s", out)
+    assert (found.rows, found.disclosed) == (3, 3)
+    assert background_attack(table, "q", "s", []).disclosed == 2
+
+
+def test_values_ruled_out_must_occur():
+    """They are counted, not named: who misspells a value sees no value of the table either."""
+    table = {"q": ["x", "x"], "s": ["flu", "cold"]}
+    with pytest.raises(TypeError, match="in a list"):
+        background_attack(table, ["q"], "s", "flu")
+    with pytest.raises(ValueError, match="2 of the values") as caught:
+        background_attack(table, ["q"], "s", ["flu", "fluu", "ZEBRA"])
+    assert "ZEBRA" not in str(caught.value)
+    with pytest.raises(TypeError, match="mix types"):
+        background_attack(table, ["q"], "s", ["flu", 1])
+
+
+def test_one_column_by_its_name():
+    found = linkage_attack({"age": ["20-29", "30-39"]}, {"age": [21, 35]}, on="age")
+    assert found.reidentified == 2
+    assert homogeneity_attack({"zip": ["1", "1"], "ill": ["flu", "flu"]}, "zip", "ill").share == 1.0
+
+
+def test_numbers_match_whatever_the_other_rows_are():
+    found = linkage_attack({"age": [39.0, 40.0]}, {"age": [39.0, 40.0, 41.5]}, on=["age"])
+    assert found.reidentified == 2 and found.strangers == 0
+
+
+@pytest.mark.parametrize(
+    ("label", "age"),
+    [
+        ("20-29 or unknown", 25),
+        ("25 or unknown", 25),
+        ("-5 to 30 or not known", 25),
+        ("[0, 25.5) or unknown", 25.25),
+        ("2024-01-01 to 2024-02-01 or unknown", date(2024, 1, 9)),
+        ("2024-01-09 or unknown", date(2024, 1, 9)),
+        ("this or that", "this or that"),
+    ],
+)
+def test_groups_with_missing_values_are_read(label, age):
+    assert linkage_attack({"age": [label]}, {"age": [age]}, on=["age"]).reidentified == 1

@@ -17,7 +17,7 @@ from discreet.anonymity import (
     losses,
 )
 from discreet.anonymity.checker import Checker
-from discreet.anonymity.encode import encode
+from discreet.anonymity.encode import encode, labelled
 from discreet.anonymity.groups import Groups, Histogram
 
 TREE = Hierarchy.tree({"any": {"ab": ["a", "b"], "cde": {"cd": ["c", "d"], "e": ["e"]}}})
@@ -97,6 +97,20 @@ def test_a_given_order_overrides_the_alphabet():
     assert np.allclose(near[[0, 1, 2]], plain[[0, 2, 1]]) and not np.allclose(near, plain)
     with pytest.raises(ValueError, match="lacks 1"):
         TCloseness(0.5, "ordered", order=("a", "b")).distances(found)
+
+
+def test_numbers_written_as_text_are_ordered_by_size():
+    codes, names = labelled(pl.Series("pay", ["10", "2", "1", "10", "-3", "2.5"]))
+    assert names == ["-3", "1", "2", "2.5", "10"] and codes.tolist() == [4, 2, 1, 4, 0, 3]
+    assert labelled(pl.Series("pay", ["10", None, "9"]), "none")[1] == ["9", "10", "none"]
+    for words in (["10", "2", "many"], ["10", "2", "nan"], ["10", "2", ""]):
+        assert labelled(pl.Series("pay", words))[1] == sorted(words)
+    rows = {"zip": ["a"] * 3, "pay": ["1", "2", "10"]}
+    trees = {"zip": Hierarchy.flat("ab")}
+    as_text, as_numbers = (
+        encode({**rows, "pay": pay}, trees, ["pay"]).sensitive_names["pay"] for pay in (rows["pay"], [1, 2, 10])
+    )
+    assert as_text == as_numbers
 
 
 def test_population_criteria():

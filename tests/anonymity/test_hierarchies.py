@@ -224,3 +224,41 @@ def test_keys_stay_apart_beyond_sixty_two_bits():
     columns = [rng.integers(0, 2, 500) * (10**6 - 1) for _ in range(12)]
     keys = pack(columns, [10**6] * 12)
     assert len(np.unique(keys)) == len(np.unique(np.stack(columns), axis=1).T)
+
+
+@pytest.mark.parametrize(
+    ("values", "column"),
+    [
+        ([True, False], [False, True, True]),
+        ([1.0, 2.0], [2.0, 1.0, 1.0]),
+        ([1.0, 2.0], [2, 1, 1]),
+        ([1, 2.5], [2.5, 1.0, 1.0]),
+        (np.array([1.0, 2.0]), ["2", "1", "1"]),
+        ([1.0, 2.0, "unknown"], [2.0, 1.0, 1.0]),
+        (
+            [date(2024, 1, 2), date(2024, 1, 3)],
+            [datetime(2024, 1, 3, 12), datetime(2024, 1, 2), datetime(2024, 1, 2, 9)],
+        ),
+    ],
+)
+def test_domains_are_written_as_columns_are(values, column):
+    kinds = [Hierarchy.flat(values), Hierarchy.ordered(values), Hierarchy.prefix(values)]
+    kinds += [Hierarchy.tree({"any": list(values)})]
+    if len({type(v) for v in values}) == 1:
+        kinds += [Hierarchy.from_table(pl.DataFrame({"0": pl.Series(list(values)), "1": ["*"] * len(values)}))]
+    for tree in kinds:
+        assert tree.encode(pl.Series(column)).tolist() == [1, 0, 0]
+
+
+def test_a_domain_has_no_missing_values():
+    with pytest.raises(ValueError, match="1 missing"):
+        Hierarchy.flat(["a", None])
+
+
+def test_intervals_hold_what_their_labels_say():
+    """Three times 0.1 is a little more than 0.3; the interval that begins at 0.3 holds 0.3 all the same."""
+    tree = Hierarchy.intervals(0, 1.1, 0.1, whole=False)
+    assert tree.domain[3] == "[0.3, 0.4)" and tree.domain[-1] == "[1, 1.1]" and len(tree.domain) == 11
+    assert tree.encode(pl.Series([0.3, 0.6, 0.7, 1.1])).tolist() == [3, 6, 7, 10]
+    fine = Hierarchy.intervals(edges=[1234567.125, 1234567.25, 2**53 + 2.0], whole=False)
+    assert fine.domain == ("[1234567.125, 1234567.25)", "[1234567.25, 9007199254740994]")

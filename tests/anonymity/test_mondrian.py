@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from discreet.anonymity import DistinctL, EntropyL, Hierarchy, KMap, TCloseness, anonymise
+from discreet.anonymity import DistinctL, EntropyL, Hierarchy, KMap, TCloseness, anonymise, linkage_attack
 from discreet.anonymity.boxes import Axis
 from discreet.anonymity.covers import Values
 from discreet.anonymity.cuts import Points, cuts
@@ -233,3 +233,69 @@ def test_through_anonymise():
     assert found.classes.min() >= 5 and found.table.group_by("age", "city", "sex").len()["len"].min() >= 5
     assert found.table.group_by("age", "city", "sex").agg(pl.col("ill").n_unique())["ill"].min() >= 2
     assert found.losses["ncp"] < anonymise(people(), TREES, sensitive=["ill"], k=5, l=2, suppress=0).losses["ncp"]
+
+
+def shown(column, tree, k, **how):
+    full = {"x": tree.with_missing("unknown")}
+    return mondrian(encode({"x": column}, full), full, k, **how).frame()["x"].to_list()
+
+
+@pytest.mark.parametrize("tight", [True, False])
+def test_measurements_with_missing_values(tight):
+    """One missing value among measurements: in a group with the top, whose end is included."""
+    tree = Hierarchy.intervals(0, 100, 10, whole=False)
+    found = shown([5.0, 15.0, 25.0, 85.0, 95.0, 100.0, None], tree, 3, tight=tight)
+    assert found[:3] == (["[0, 30)"] if tight else ["[0, 60)"]) * 3
+    assert found[3:] == (["[80, 100] or unknown"] if tight else ["[60, 100] or unknown"]) * 4
+
+
+def test_missing_values_in_a_group_of_their_own():
+    tree = Hierarchy.intervals(0, 100, 10, whole=False)
+    found = shown([5.0, 15.0, 25.0, 85.0, 95.0, 100.0, None, None, None], tree, 3)
+    assert found == ["[0, 30)"] * 3 + ["[80, 100]"] * 3 + ["unknown"] * 3
+    assert shown([5.0, 100.0, None, None], tree, 2) == ["[0, 100]"] * 2 + ["unknown"] * 2
+    assert shown([5.0, 100.0, None], tree, 3) == ["*"] * 3
+
+
+def test_ages_with_missing_values_are_intervals():
+    """Never a list of who is how old."""
+    tree = TREES["age"]
+    assert shown([20, 21, 24, 60, 63, 66, None], tree, 3) == ["20-24"] * 3 + ["60-66 or unknown"] * 4
+    assert shown([20, 24, 29, None], tree, 4) == ["20-29 or unknown"] * 4
+    assert shown([20, 20, None], tree, 3) == ["20 or unknown"] * 3
+    assert shown([20, 21, 60, None], tree, 2, tight=False) == ["0-40"] * 2 + ["41-99 or unknown"] * 2
+    days = Hierarchy.dates("2024-01-01", "2024-12-31")
+    assert shown(["2024-01-03", "2024-02-04", None], days, 3) == ["2024-01-03 to 2024-02-04 or unknown"] * 3
+
+
+def test_a_missing_category_may_be_anywhere_in_the_domain():
+    tree = Hierarchy.ordered(["none", "1", "2", "3", "4"]).with_missing("none")
+    axis = Axis.of(tree, "sets")
+    assert axis.kind == "span" and axis.value_at.tolist() == [1, 2, 3, 4, 0]
+    assert axis.text(0, 2, None) == "1-3" and axis.text(1, 4, np.array([1, 2, 4])) == "2-3 or none"
+    assert axis.text(0, 4, None) == "*" and axis.text(4, 4, None) == "none"
+    assert Axis.of(Hierarchy.flat(["b", "a"]).with_missing("none"), "sets").kind == "set"
+
+
+def test_intervals_hold_their_members_to_the_last_digit():
+    edges = [1234567.0, 1234567.25, 1234567.5, 1234567.75, 1234568.0]
+    tree = {"x": Hierarchy.intervals(edges=edges, whole=False)}
+    rows = [1234567.1, 1234567.3, 1234567.6, 1234567.9]
+    found = mondrian(encode({"x": rows}, tree), tree, 2).frame()["x"].to_list()
+    assert found == ["[1234567, 1234567.5)"] * 2 + ["[1234567.5, 1234568]"] * 2
+
+
+def test_anonymise_with_missing_measurements():
+    """Through the front door: every class has k rows, and every label is read again by an attacker."""
+    rng = np.random.default_rng(0)
+    bmi = [None if i % 9 == 0 else float(v) for i, v in enumerate(rng.uniform(0, 100, 60))]
+    trees = {"bmi": Hierarchy.intervals(0, 100, 10, whole=False)}
+    found = anonymise({"bmi": bmi}, trees, k=3, method="mondrian", missing="unknown")
+    assert found.classes.min() >= 3
+    known = {"bmi": [b for b in bmi if b is not None]}
+    assert linkage_attack(found.table, known, on="bmi").matched == len(known["bmi"])
+
+
+def test_a_loss_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="returned NaN"):
+        anonymise(people(50), {"age": TREES["age"]}, k=2, loss=lambda node, groups: float("nan"))

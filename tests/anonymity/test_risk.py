@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import betabinom
 
 from discreet.anonymity import risk
+from discreet.anonymity.columns import text
 from discreet.anonymity.subsets import identifying
 from discreet.anonymity.uniques import Pitman, likelihood
 
@@ -186,3 +187,39 @@ def test_estimates_at_the_edges_are_finite():
         assert 0 < found.marketer <= 1 and 0 <= found.population_unique <= found.sample_unique <= 1
         same = risk({"x": np.repeat(np.arange(len(sizes)), sizes)}, ["x"], sampling_fraction=1.0)
         assert same.marketer == pytest.approx(same.prosecutor.mean)
+
+
+def test_numbers_match_whatever_the_other_rows_are():
+    """41.5 in the population leaves 39.0 as it is written in the table."""
+    found = risk({"a": [39.0, 40.0]}, ["a"], population={"a": [39.0, 39.0, 40.0, 40.0, 41.5]})
+    assert found.journalist.largest == found.journalist.mean == 0.5 and found.outside == 0
+    assert risk({"a": [39.0, 40.5]}, ["a"], population={"a": ["39", "39", "40.5", "40.5"]}).journalist.largest == 0.5
+    assert risk({"a": [0.5, None, float("nan")]}, ["a"]).sizes.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("kind", [pl.Float32, pl.Float64])
+def test_text_of_numbers(kind):
+    numbers = pl.Series([39.0, -0.0, 0.5, None, float("nan"), float("inf"), -7.0], dtype=kind)
+    assert text(numbers).to_list() == ["39", "0", "0.5", None, None, "inf", "-7"]
+    assert text(pl.Series([2.0**60, 1.5])).to_list() == [str(2**60), "1.5"]
+
+
+def test_an_estimate_is_called_expected():
+    """The largest mean of 1/F is no upper bound, and is not worded as one."""
+    table = {"x": [1, 2, 2, 3, 3, 3]}
+    guess = risk(table, ["x"], sampling_fraction=0.5)
+    assert guess.journalist.expected and not guess.prosecutor.expected
+    line = next(line for line in str(guess).splitlines() if line.startswith("journalist"))
+    assert "expected for the row most at risk" in line and "at most" not in line
+    assert "at most" in str(risk(table, ["x"], population=table).journalist)
+
+
+def test_one_column_by_its_name():
+    table = {"age": [1, 1, 2], "a": [1, 2, 3]}
+    assert risk(table, "age").columns == ("age",) and risk(table, "age").sizes.tolist() == [1, 2]
+
+
+def test_columns_called_size_keep_their_values():
+    found = risk({"size": ["XL", "S", "S"], "size_": [7, 8, 8]}, ["size", "size_"], show_labels=True)
+    assert found.labels.columns == ["size", "size_", "size__"]
+    assert found.labels.rows() == [("XL", 7, 1), ("S", 8, 2)]

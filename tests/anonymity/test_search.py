@@ -282,7 +282,27 @@ def test_time_limit_returns_what_was_found():
     checker = checked(made(1), [], 4, 16)
     found = optimal(checker, losses.Discernibility(), 0.0)
     assert not found.complete and found.node == Lattice(HEIGHTS).top
-    assert not incognito(checked(made(1), [], 4, 16), losses.Discernibility(), 0.0).complete
+    early = incognito(checked(made(1), [], 4, 16), losses.Discernibility(), 0.0)
+    assert not early.complete and early.node == Lattice(HEIGHTS).top and early.reason == found.reason == "time"
+    assert early.loss == found.loss
+
+
+@pytest.mark.catalogue("AN2")
+def test_incognito_stopped_late_returns_a_minimal_node_or_one_above(monkeypatch):
+    """However many nodes there was time for, what is returned passes, and more time never makes it worse."""
+    full = incognito(checked(made(4), [], 4, 16), losses.Discernibility())
+    seen = []
+    for ticks in range(0, 2000, 20):
+        left = iter(range(ticks))
+        monkeypatch.setattr(searches.Clock, "over", lambda self, left=left: next(left, None) is None)
+        checker = checked(made(4), [], 4, 16)
+        found = incognito(checker, losses.Discernibility())
+        assert checker.judge(found.node).feasible
+        seen.append(found)
+        if found.complete:
+            break
+    assert seen[-1].complete and seen[-1].node == full.node and seen[-1].reason == ""
+    assert len({found.loss for found in seen}) > 2  # something between the top and the answer
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -329,4 +349,94 @@ def test_a_lattice_too_large_for_tags_gives_an_honest_answer(monkeypatch):
     assert not found.complete and found.loss >= best.loss
     assert checker.judge(found.node).feasible and found.node != Lattice(HEIGHTS).top
     none = optimal(checked(made(1), [DistinctL(5)], 4, 16), losses.Discernibility())
-    assert none.node is None and not none.complete
+    assert none.node is None and none.complete  # the coarsest node fails what is monotone, hence all do
+    loose = optimal(checked(made(1), [EntropyL(4)], 4, 16), losses.Discernibility())
+    assert loose.node is None and not loose.complete
+    assert found.reason == loose.reason == "size"
+
+
+PAIR = {
+    "x": Hierarchy.tree({"any": {"p": ["a", "b"], "q": ["c"]}}),
+    "y": Hierarchy.tree({"any": {"m": ["1", "2"], "n": ["3"]}}),
+}
+DIVERSE = {
+    "distinct": (DistinctL(2, "s"), lambda part, whole: len(set(part)) >= 2),
+    "entropy": (
+        EntropyL(1.8, "s"),
+        lambda part, whole: -(shares(part) * np.log(shares(part))).sum() >= np.log(1.8) - 1e-12,
+    ),
+    "recursive": (RecursiveCL(2, 2, "s"), lambda part, whole: recursive(part, 2, 2)),
+    "closeness": (TCloseness(0.3, column="s"), lambda part, whole: apart(part, whole) <= 0.3 + 1e-12),
+}
+
+
+def passes(rows, places, rule, k):
+    """Enough rows, and those of every value of u alone are diverse in s."""
+    parts = defaultdict(list)
+    for place in places:
+        parts[rows["u"][place]].append(rows["s"][place])
+    return len(places) >= k and all(rule(part, Counter(rows["s"])) for part in parts.values())
+
+
+def feasible(rows, node, rule, k, limit, star):
+    classes = defaultdict(list)
+    labels = [
+        [tree.names[level][tree.codes[level][tree.domain.index(value)]] for value in rows[name]]
+        for (name, tree), level in zip(PAIR.items(), node, strict=True)
+    ]
+    for place, label in enumerate(zip(*labels, strict=True)):
+        classes[label].append(place)
+    out = [p for places in classes.values() if not passes(rows, places, rule, k) for p in places]
+    return len(out) <= limit and (not star or not out or passes(rows, out, rule, k))
+
+
+@pytest.mark.catalogue("AN3")
+@pytest.mark.parametrize("star", [False, True])
+@pytest.mark.parametrize("name", DIVERSE)
+def test_two_sensitive_columns_judged_as_every_node_written_out(name, star):
+    criterion, rule = DIVERSE[name]
+    both = stars = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        sizes = {"x": [0.7, 0.15, 0.15], "y": [0.7, 0.2, 0.1], "s": [0.5, 0.5], "u": [0.85, 0.15]}
+        values = {"x": list("abc"), "y": list("123"), "s": ["h", "i"], "u": ["v", "w"]}
+        rows = {c: rng.choice(values[c], 24, p=p).tolist() for c, p in sizes.items()}
+        encoded = encode(rows, PAIR, ["s", "u"])
+        checker = Checker(encoded, list(PAIR.values()), [KAnonymity(2), criterion], 12, star=star)
+        good = {n for n in np.ndindex(3, 3) if feasible(rows, n, rule, 2, 12, star)}
+        assert {n for n in np.ndindex(3, 3) if checker.judge(n).feasible} == good
+        aim = losses.ncp(checker.codes, checker.sizes, list(PAIR.values()))
+        best = min((aim.of(n, checker.judge(n).groups) for n in good), default=float("inf"))
+        found = optimal(checker, aim)
+        assert found.loss == best and (found.node in good if good else found.node is None)
+        both += 0 < len(good) < 9
+        stars += any(checker.judge(n).groups.suppressed for n in good)
+    assert both > 5 and stars > 5  # the tables decide something, and rows are suppressed at good nodes
+
+
+@pytest.mark.catalogue("AN3")
+def test_with_two_sensitive_columns_nothing_is_inferred_under_suppression():
+    """At level 0 one row goes; at level 1 its u stands alone in the whole class, which fails."""
+    rows = {"a": ["x"] * 8 + ["y"], "s": ["1", "2"] * 4 + ["1"], "u": ["p"] * 8 + ["q"]}
+    trees = {"a": Hierarchy.flat("xy")}
+    checker = Checker(encode(rows, trees, ["s", "u"]), list(trees.values()), [KAnonymity(2), DistinctL(2, "s")], 1)
+    assert optimal(checker, losses.ncp(checker.codes, checker.sizes, list(trees.values()))).node == (0,)
+    with pytest.raises(NotSupported, match="DistinctL"):
+        minimal_generalisations(rows, trees, sensitive=["s", "u"], k=2, l=DistinctL(2, "s"), suppress=0.2)
+    alone = minimal_generalisations(rows, trees, sensitive=["s"], k=2, l=DistinctL(2, "s"), suppress=0.2)
+    assert alone == [{"a": 0}]
+
+
+@pytest.mark.parametrize("star", [False, True])
+def test_presence_from_below_lets_no_class_be_removed(star):
+    """Of y and z one in five is in the table; removed they would be known to be absent, as `*` they are 2 of 8."""
+    rows = {"a": ["x"] * 8 + ["y", "z"]}
+    trees = {"a": Hierarchy.flat("xyz")}
+    encoded, people = encode(rows, trees), encode({"a": ["x"] * 16 + ["y", "z"] * 4}, trees)
+    criteria = [KAnonymity(2), DeltaPresence(0.2, 0.9)]
+    known = (people.codes, people.weights)
+    checker = Checker(encoded, list(trees.values()), criteria, 4, star=star, population=known)
+    assert checker.judge((0,)).feasible == star
+    assert checker.judge((1,)).feasible
+    above = Checker(encoded, list(trees.values()), [KAnonymity(2), DeltaPresence(0, 0.9)], 4, population=known)
+    assert above.judge((0,)).feasible and above.judge((0,)).groups.suppressed == 2

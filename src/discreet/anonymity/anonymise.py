@@ -14,7 +14,7 @@ from discreet.anonymity.encode import pack
 from discreet.anonymity.groups import Groups
 from discreet.anonymity.hierarchies import Hierarchy
 from discreet.anonymity.incognito import incognito
-from discreet.anonymity.infeasible import Infeasible, refusal
+from discreet.anonymity.infeasible import Infeasible, refusal, uncut
 from discreet.anonymity.losses import NAMES, Custom, Loss, named
 from discreet.anonymity.request import Request, prepare
 from discreet.anonymity.result import Anonymised, generalised, published
@@ -23,6 +23,11 @@ from discreet.anonymity.search import Found, optimal
 Node = tuple[int, ...]
 Bools = npt.NDArray[np.bool_]
 METHODS = ("optimal", "incognito", "mondrian")
+EARLY = {
+    "time": "Time ran out before any node that meets the request was found. Hint: more time.",
+    "size": "The coarsest node does not meet the request, and there are too many nodes to search them all. "
+    "Hint: hierarchies of fewer levels, or fewer quasi-identifiers.",
+}
 
 
 def anonymise(
@@ -57,9 +62,10 @@ def anonymise(
     l : every class has at least l sensitive values; or a criterion such as EntropyL(3).
     t : sensitive values in every class are within t of the table's; or a criterion such as TCloseness(.2, "ordered").
     criteria : further ones. With several, every class meets all of them.
-    suppress : the share of rows that may be left out; the rows of classes that fail are.
+    suppress : the share of rows that may be left out; the rows of classes that fail are. "mondrian" leaves none out.
     suppressed : "remove" them, or publish them as "star", if their class meets the criteria too.
-    loss : "ncp", "entropy", "discernibility", "average", or a function of node and groups.
+    loss : "ncp" (the only one of "mondrian"), "entropy", "discernibility", "average", or a function of node and
+        groups.
     method : "optimal" (the best of all nodes), "incognito" (the best minimal node), "mondrian" (local recoding).
     population : a table with the same quasi-identifiers that contains this one, for KMap and DeltaPresence.
     missing : the category of null and NaN.
@@ -77,8 +83,10 @@ def anonymise(
     | edge case | what happens |
     | --- | --- |
     | a value that a hierarchy does not cover | HierarchyError with column and count |
-    | nothing meets the request | Infeasible: which criterion failed, and the nearest k or share |
-    | time ran out with nothing found | Infeasible |
+    | nothing meets the request | Infeasible: which criterion failed, and the nearest k, l, t or share |
+    | the search ended early with nothing found | Infeasible |
+    | "mondrian" with another loss, with "star" or with a time limit | ValueError |
+    | DeltaPresence with low > 0 | no row is removed, whatever `suppress` is |
     | several sensitive columns | each is judged with the others as quasi-identifiers |
 
     Example
@@ -96,6 +104,8 @@ def anonymise(
         raise ValueError(f"`loss` must be one of {', '.join(NAMES)}, or a function of node and groups. Got {loss!r}.")
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"`time_limit` must be at least 0 seconds. Got {time_limit}.")
+    if method == "mondrian":
+        only(loss, suppressed, time_limit)
     request = prepare(
         table, quasi_identifiers, sensitive=sensitive, k=k, l=l, t=t, criteria=criteria, suppress=suppress,
         star=suppressed == "star", population=population, missing=missing, keep=keep,
@@ -118,7 +128,7 @@ def release(request: Request, checker: Checker, found: Found, method: str) -> An
     """The table of the node that was found."""
     if found.node is None:
         if not found.complete:
-            raise Infeasible("Time ran out before any node that meets the request was found. Hint: more time.")
+            raise Infeasible(EARLY[found.reason])
         raise refusal(request, checker, found.nearest)
     groups = checker.judge(found.node).groups
     kept = rows_kept(request, checker, found.node, groups)
@@ -131,7 +141,7 @@ def release(request: Request, checker: Checker, found: Found, method: str) -> An
         levels=dict(zip(request.trees, found.node, strict=True)),
         loss=found.loss,
         losses={name: chosen(name, request, checker).of(found.node, groups) for name in NAMES},
-        classes=np.sort(groups.sizes[groups.published])[::-1],
+        classes=sizes(groups, request.star),
         suppressed=groups.suppressed / request.encoded.n,
         searched=found.searched,
         complete=found.complete,
@@ -139,7 +149,15 @@ def release(request: Request, checker: Checker, found: Found, method: str) -> An
         criteria=tuple(request.criteria),
         method=method,
         heights={name: tree.height for name, tree in request.trees.items()},
+        reason=found.reason,
+        star=request.star,
     )
+
+
+def sizes(groups: Groups, star: bool) -> npt.NDArray[np.int64]:
+    """The rows of each class of the release, largest first; those published as `*` are a class."""
+    extra = [groups.suppressed] if star and groups.suppressed else []
+    return np.sort(np.append(groups.sizes[groups.published], np.array(extra, dtype=np.int64)))[::-1]
 
 
 def rows_kept(request: Request, checker: Checker, node: Node, groups: Groups) -> Bools:
@@ -155,14 +173,27 @@ def rows_kept(request: Request, checker: Checker, node: Node, groups: Groups) ->
     return good[request.encoded.row_of]
 
 
+def only(loss: Any, suppressed: str, time_limit: float | None) -> None:
+    """What local recoding would have to ignore is refused."""
+    if loss != "ncp":
+        raise ValueError("Mondrian minimises 'ncp' alone. Hint: method='optimal' for another loss.")
+    if suppressed == "star":
+        raise ValueError("Mondrian suppresses no row, so none is published as `*`. Hint: method='optimal'.")
+    if time_limit is not None:
+        raise ValueError("Mondrian cannot be stopped early. Hint: leave `time_limit` out, or method='optimal'.")
+
+
 def local(request: Request, tight: bool, strict: bool, recode: Literal["sets", "nodes"]) -> Anonymised:
-    """Local recoding. Nothing is suppressed."""
+    """Local recoding. Nothing is suppressed, whatever share may be."""
     from discreet.anonymity.mondrian import mondrian
 
     others = [c for c in request.criteria if not isinstance(c, KAnonymity)]
     if any(c.needs == "population" for c in others):
         raise ValueError("Mondrian does not look at a population. Hint: method='optimal'.")
-    found = mondrian(request.encoded, request.trees, request.k, others, tight=tight, strict=strict, recode=recode)
+    try:
+        found = mondrian(request.encoded, request.trees, request.k, others, tight=tight, strict=strict, recode=recode)
+    except Infeasible:
+        raise uncut(request, whole=recode == "sets") from None
     labels = found.frame()
     everyone = np.ones(request.encoded.n, dtype=bool)
     columns, rows = {name: labels[name] for name in request.trees}, np.arange(request.encoded.n)

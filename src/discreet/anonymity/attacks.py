@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.anonymity.columns import text
+from discreet.anonymity.columns import names, text
 from discreet.anonymity.encode import distinct, pack, read
 from discreet.anonymity.fits import column, fitting
 from discreet.anonymity.hierarchies import Hierarchy
@@ -21,6 +21,10 @@ from discreet.anonymity.risk import coded
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+DAY = r"\d{4}-\d\d-\d\d"
+OR_MISSING = rf"^({DAY}(?: to {DAY})?|{NUMBER}(?:(?:-| to ){NUMBER})?|\[{NUMBER}, {NUMBER}[\])]) or .+$"
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class Linkage:
 def linkage_attack(
     released: Any,
     auxiliary: Any,
-    on: Mapping[str, Any] | Sequence[str],
+    on: Mapping[str, Any] | Sequence[str] | str,
     truth: tuple[str, str] | str | None = None,
 ) -> Linkage:
     """Join a published table with one that has names, and count who is found.
@@ -70,7 +74,7 @@ def linkage_attack(
     auxiliary : the attacker's table, with exact values.
     on : for each column of the attacker's table the published column; or a function or Hierarchy that generalises it
         (then the published column has the same name), or a pair (published column, function or Hierarchy). A list
-        names columns that are called alike.
+        (or one name) gives columns that are called alike.
     truth : the columns (published, attacker's), or the one of both, by which the same person is known: to score the
         attack, never to run it.
 
@@ -91,13 +95,13 @@ def linkage_attack(
     >>> found.reidentified, found.expected
     (1, 2.0)
     """
-    rules = [_rule(mine, on[mine] if isinstance(on, Mapping) else mine) for mine in on]
+    rules = [_rule(m, on[m]) for m in on] if isinstance(on, Mapping) else [_rule(m, m) for m in names(on)]
     if not rules:
         raise ValueError("Name at least one column to join on.")
     keys = () if truth is None else (truth, truth) if isinstance(truth, str) else truth
     theirs = read(released, list(dict.fromkeys([*(other for _, other, _ in rules), *keys[:1]])))
     ours = read(auxiliary, list(dict.fromkeys([*(mine for mine, _, _ in rules), *keys[1:]])))
-    columns = [column(ours[mine], theirs[other], way) for mine, other, way in rules]
+    columns = [column(ours[mine], _known(theirs[other]), way) for mine, other, way in rules]
     people, rows, a, b = fitting(columns)
     fit_person = np.bincount(a, rows.weights[b], minlength=len(people.weights))
     fit_row = np.bincount(b, people.weights[a], minlength=len(rows.weights))
@@ -126,6 +130,11 @@ def _rule(mine: str, given: Any) -> tuple[str, str, Any]:
     if callable(given) or isinstance(given, Hierarchy):
         return mine, mine, given
     raise TypeError(f"`on[{mine!r}]` must be a column, a function, a Hierarchy, or a pair. Got {type(given).__name__}.")
+
+
+def _known(labels: pl.Series) -> pl.Series:
+    """Where a label is an interval or a number "or unknown", the part that can be known."""
+    return labels.str.replace(OR_MISSING, "$1") if labels.dtype == pl.String else labels
 
 
 def _true(ours: pl.Series, theirs: pl.Series) -> tuple[Ints, Ints]:
@@ -168,7 +177,7 @@ class Disclosure:
         )
 
 
-def homogeneity_attack(released: Any, quasi_identifiers: Sequence[str], sensitive: str) -> Disclosure:
+def homogeneity_attack(released: Any, quasi_identifiers: Sequence[str] | str, sensitive: str) -> Disclosure:
     """Find classes in which everybody has the same sensitive value: whoever is in one is known to have it.
 
     Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam, "l-diversity", TKDD 2007, section 2.
@@ -181,7 +190,7 @@ def homogeneity_attack(released: Any, quasi_identifiers: Sequence[str], sensitiv
 
 
 def background_attack(
-    released: Any, quasi_identifiers: Sequence[str], sensitive: str, excluded: int | Sequence[Any] = 1
+    released: Any, quasi_identifiers: Sequence[str] | str, sensitive: str, excluded: int | Sequence[Any] = 1
 ) -> Disclosure:
     """The same for an attacker who also knows what a person does *not* have.
 
@@ -194,21 +203,39 @@ def background_attack(
         each row the m commonest other values of its class, the worst case. A class with at most m + 1 different values
         gives everybody in it away.
 
+    | edge case | what happens |
+    | --- | --- |
+    | `excluded` is one text, not a list | TypeError |
+    | a value that is ruled out does not occur | ValueError, with how many such there are |
+
     >>> table = {"zip": ["1*", "1*", "1*", "2*", "2*"], "illness": ["flu", "flu", "cold", "flu", "flu"]}
     >>> background_attack(table, ["zip"], "illness", 1).share, background_attack(table, ["zip"], "illness", 0).share
     (1.0, 0.4)
     """
-    names = list(quasi_identifiers)
-    frame = read(released, [*names, sensitive])
-    if isinstance(excluded, int):
-        if excluded < 0:
-            raise ValueError(f"`excluded` must be at least 0. Got {excluded}.")
-        return _worst(frame, names, sensitive, excluded)
-    ruled_out = [str(value) for value in excluded]
-    return _worst(frame.filter(~text(frame[sensitive]).fill_null("").is_in(ruled_out)), names, sensitive, 0)
+    frame = read(released, [*names(quasi_identifiers), sensitive])
+    if not isinstance(excluded, int | np.integer):
+        return _worst(frame.filter(~_ruled_out(frame[sensitive], excluded)), 0)
+    if excluded < 0:
+        raise ValueError(f"`excluded` must be at least 0. Got {excluded}.")
+    return _worst(frame, int(excluded))
 
 
-def _worst(frame: pl.DataFrame, names: list[str], sensitive: str, m: int) -> Disclosure:
+def _ruled_out(column: pl.Series, excluded: Sequence[Any]) -> pl.Series:
+    """Which rows have one of the values, all of which must occur: a value misspelt would rule out nothing."""
+    if isinstance(excluded, str | bytes):
+        raise TypeError("`excluded` must be a list of values, or their number. Hint: put the one value in a list.")
+    try:
+        values = pl.Series("excluded", list(excluded))
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise TypeError("The values of `excluded` mix types. Hint: give them in the type of the column.") from None
+    out, held = text(values).unique(), text(column)
+    absent = int((~out.is_in(held.unique().to_list(), nulls_equal=True)).sum())
+    if absent:
+        raise ValueError(f"{absent} of the values in `excluded` do not occur in the column {column.name!r}.")
+    return held.is_in(out.to_list(), nulls_equal=True)
+
+
+def _worst(frame: pl.DataFrame, m: int) -> Disclosure:
     """The attacker's confidence in each value of each class, once the m commonest others are out."""
     codes = coded(frame)[0]
     widths = [int(c.max(initial=0)) + 1 for c in codes]

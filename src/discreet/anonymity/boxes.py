@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.anonymity.builders import number
 from discreet.anonymity.hierarchies import Hierarchy
 
 Ints = npt.NDArray[np.int64]
@@ -30,6 +31,7 @@ class Axis:
     kind : "span" (published as an interval), "set" (as a set of values) or "node" (as a group of the hierarchy).
     value_at : (domain,); which value of the domain lies at each place of the line.
     place_of : (domain,); where each value of the domain lies.
+    apart : whether the last place is that of missing values, which are published as "20-29 or unknown".
 
     Example
     -------
@@ -42,13 +44,22 @@ class Axis:
     kind: str
     value_at: Ints
     place_of: Ints
+    apart: bool = False
 
     @classmethod
     def of(cls, tree: Hierarchy, recode: str) -> Axis:
         """The axis of a hierarchy; `recode` is "sets" or "nodes"."""
         value_at = np.lexsort(tree.codes).astype(np.int64)
-        kind = NODE if recode == "nodes" else SPAN if _rises(tree, value_at) else SET
-        return cls(tree, kind, value_at, np.argsort(value_at).astype(np.int64))
+        if recode == "nodes":
+            return cls(tree, NODE, value_at, np.argsort(value_at))
+        apart = not _rises(tree, value_at) and tree.missing in tree.domain
+        if apart:
+            gap = tree.domain.index(str(tree.missing))
+            line = np.append(value_at[value_at != gap], gap)
+            apart = _rises(tree, line[:-1])
+            value_at = line if apart else value_at
+        kind = SPAN if apart or _rises(tree, value_at) else SET
+        return cls(tree, kind, value_at, np.argsort(value_at), apart)
 
     @property
     def size(self) -> int:
@@ -66,7 +77,10 @@ class Axis:
         return np.asarray(self.tree.codes[-1][self.value_at])
 
     def cost(self, low: Ints, high: Ints) -> Floats:
-        """(values - 1)/(domain - 1) of the interval, or of the smallest node, that holds the places low to high."""
+        """(values - 1)/(domain - 1) of the interval, or of the smallest node, that holds the places low to high.
+
+        With a missing value the interval counts as reaching to the end of the line: no less than what is published.
+        """
         if self.kind != NODE:
             return np.asarray((high - low) * self.unit)
         if self._table is not None:
@@ -85,9 +99,9 @@ class Axis:
         if self.kind == NODE:
             level = int(self.level(np.array([low]), np.array([high]))[0])
             return str(self.tree.names[level][self.tree.codes[level][self.value_at[low]]])
-        if self.kind == SPAN:
-            return self._interval(low, high)
         held = np.arange(low, high + 1) if members is None else members
+        if self.kind == SPAN:
+            return self._span(int(held[0]), int(held[-1]), held)
         return "*" if len(held) == self.size else "{" + " | ".join(self._names(held)) + "}"
 
     @cached_property
@@ -101,12 +115,19 @@ class Axis:
     def _names(self, places: Ints) -> list[str]:
         return [self.tree.domain[value] for value in self.value_at[places]]
 
+    def _span(self, low: int, high: int, held: Ints) -> str:
+        """The interval of the values held, and whether some are missing."""
+        if not self.apart or high < self.size - 1:
+            return "*" if high - low == self.size - 1 else self._interval(low, high)
+        top = int(held[-2])  # the last place is that of missing values
+        return "*" if top - low == self.size - 2 else f"{self._interval(low, top)} or {self.tree.missing}"
+
     def _interval(self, low: int, high: int) -> str:
-        if high - low == self.size - 1:
-            return "*"
+        if low == high:
+            return self._names(np.array([low]))[0]
         if self.tree.edges is not None:
-            edges = self.tree.edges
-            return f"[{edges[low]:g}, {edges[high + 1]:g}{']' if high == self.size - 1 else ')'}"
+            first, last = number(self.tree.edges[low]), number(self.tree.edges[high + 1])
+            return f"[{first}, {last}{']' if high == len(self.tree.edges) - 2 else ')'}"
         first, last = self._names(np.array([low, high]))
         return f"{first}-{last}" if first.isdigit() else f"{first} to {last}"
 
@@ -124,7 +145,7 @@ class Axis:
 def _rises(tree: Hierarchy, value_at: Ints) -> bool:
     """Whether the domain is numbers or days, in order along the line; one value has no order to speak of."""
     if tree.edges is not None:
-        return True
+        return len(value_at) == len(tree.edges) - 1
     words = [tree.domain[value] for value in value_at]
     for read in (float, date.fromisoformat):
         try:

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from discreet.anonymity.columns import text, words
+
 Levels = list[list[str]]
 Floats = npt.NDArray[np.float64]
 ANY = "*"
@@ -25,7 +27,7 @@ def table(source: Any, attribute: str | None) -> Levels:
         frame = widened(frame, attribute)
     if frame.null_count().sum_horizontal().sum():
         raise ValueError("A hierarchy's table must have a label for every value at every level. Some are empty.")
-    return [column.cast(pl.String).to_list() for column in frame.get_columns()]
+    return [text(column).to_list() for column in frame.get_columns()]
 
 
 def framed(source: Any) -> pl.DataFrame:
@@ -64,11 +66,26 @@ def edges(low: float, high: float, width: float | None, given: Sequence[float] |
         assert width is not None
         if not (width > 0 and high > low):
             raise ValueError(f"Intervals need low < high and width > 0. Got {low}, {high}, {width}.")
-        given = [*(low + width * i for i in range(int(np.ceil((high - low) / width)))), high]
+        steps = (rounded(low + width * i) for i in range(1, int(np.ceil((high - low) / width))))
+        given = [low, *(end for end in steps if low < end < high), high]
     ends = np.asarray(given, dtype=np.float64)
     if len(ends) < 2 or not np.isfinite(ends).all() or not (np.diff(ends) > 0).all():
         raise ValueError("The edges of intervals must be finite and increasing, at least two of them.")
     return ends
+
+
+def rounded(end: float) -> float:
+    """0.3 for 0.1 * 3, which is a little more: 15 digits, all that a decimal keeps in a float."""
+    return float(f"{end:.15g}")
+
+
+def number(end: float) -> str:
+    """The shortest text that reads back as exactly this number, so that an interval holds what it says.
+
+    >>> number(100.0), number(0.1), number(1234567.25)
+    ('100', '0.1', '1234567.25')
+    """
+    return repr(float(end)).removesuffix(".0")
 
 
 def quantiles(sample: Iterable[float], bins: int, low: float, high: float) -> list[float]:
@@ -101,7 +118,7 @@ def interval(ends: Floats, first: int, count: int, whole: bool) -> str:
     if whole:
         bottom, top = int(np.ceil(low)), int(np.floor(high)) if closed else int(np.ceil(high)) - 1
         return f"{bottom}-{top}" if bottom < top else str(bottom)
-    return f"[{low:.12g}, {high:.12g}{']' if closed else ')'}"
+    return f"[{number(low)}, {number(high)}{']' if closed else ')'}"
 
 
 UNITS: dict[str, Callable[[date], str]] = {
@@ -172,7 +189,7 @@ def walk(node: Any, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     elif node is None:
         yield above
     elif isinstance(node, str) or not isinstance(node, Iterable):
-        yield (*above, str(node))
+        yield (*above, *words([node]))
     else:
         for item in node:
             yield from walk(item, above)

@@ -41,7 +41,7 @@ class Checker:
     ----------
     encoded, hierarchies : the table.
     criteria : all must be met by every published class.
-    limit : how many rows may be suppressed.
+    limit : how many rows may be suppressed; none if a criterion `keeps_all` and rows would be removed.
     star : suppressed rows are published as `*`; then their class must meet the criteria as well.
     population : distinct tuples and counts of the population, as (codes, counts).
     """
@@ -56,8 +56,10 @@ class Checker:
         star: bool = False,
         population: tuple[Ints, Ints] | None = None,
     ) -> None:
+        self.keeps_all = not star and any(getattr(c, "keeps_all", False) for c in criteria)
+        limit = 0 if self.keeps_all else limit
         self.rows, self.limit, self.star, self.criteria = encoded.n, limit, star, list(criteria)
-        tagged = [c for c in criteria if (c.monotone_with_suppression if limit else c.monotone)]
+        tagged = [c for c in criteria if inferable(c, limit, len(encoded.sensitive))]
         self.coarse = [c for c in tagged if c.needs != "sensitive"]
         self.fine = [c for c in tagged if c.needs == "sensitive"]
         self.loose = [c for c in criteria if c not in tagged]
@@ -172,12 +174,24 @@ def view(
     order = np.argsort(key, kind="stable")
     owner = runs(key[order])
     firsts = np.flatnonzero(np.diff(owner, prepend=-1))
-    return Histogram(home[order][firsts], owner, value[pattern[order]], counted.sizes[order], share, names)
+    others = other[pattern[order]][firsts]
+    return Histogram(home[order][firsts], owner, value[pattern[order]], counted.sizes[order], share, names, others)
 
 
 def runs(ranked: Ints) -> Ints:
     """The number of the run of equal entries that each entry lies in."""
     return np.cumsum(np.diff(ranked, prepend=ranked[:1]) != 0)
+
+
+def inferable(criterion: Criterion, limit: int, sensitive: int) -> bool:
+    """Whether a node that fails a criterion fails all nodes below it.
+
+    With several sensitive columns a class that fails in one part alone goes as a whole, so that with suppression a
+    class can spoil one that it is merged with, whatever the criterion.
+    """
+    if limit and sensitive > 1 and criterion.needs == "sensitive":
+        return False
+    return criterion.monotone_with_suppression if limit else criterion.monotone
 
 
 def meets(criteria: Sequence[Criterion], groups: Groups) -> Bools:

@@ -6,7 +6,8 @@ search may infer one node from another only then.
 
 | criterion | monotone | with suppression |
 | --- | --- | --- |
-| KAnonymity, KMap, DistinctL | yes | yes |
+| KAnonymity, KMap | yes | yes |
+| DistinctL | yes | yes with one sensitive column; with several a part that fails takes its whole class along |
 | EntropyL, RecursiveCL, TCloseness, DeltaPresence | yes | no: a failing class can swallow a good one |
 """
 
@@ -87,7 +88,8 @@ class DeltaPresence:
     """The share of each class of the population that is in the table lies in [low, high].
 
     Nergiz, Atzori & Clifton, SIGMOD 2007. With low > 0 a class of the population without any row in the table breaks
-    it for the whole node: its people are known to be absent, and no suppression helps them.
+    it for the whole node: its people are known to be absent, and no suppression helps them. Nor may rows be removed
+    then (`keeps_all`): the people of a class that was removed would be taken for absent.
     """
 
     low: float
@@ -99,6 +101,11 @@ class DeltaPresence:
     def __post_init__(self) -> None:
         if not 0 <= self.low <= self.high <= 1:
             raise ValueError(f"DeltaPresence needs 0 <= low <= high <= 1. Got {self.low}, {self.high}.")
+
+    @property
+    def keeps_all(self) -> bool:
+        """Removing a class would break it, for its share would become 0."""
+        return self.low > 0
 
     def check(self, groups: Groups) -> Bools:
         """Which classes are neither surely in the table nor surely out of it."""
@@ -158,9 +165,7 @@ class EntropyL(Sensitive):
 
     def holds(self, found: Histogram) -> Bools:
         """Which parts have enough entropy."""
-        share = found.shares()
-        entropy = -np.bincount(found.owner, weights=share * np.log(share), minlength=found.parts)
-        enough: Bools = entropy >= np.log(self.l) - CLOSE
+        enough: Bools = entropies(found) >= np.log(self.l) - CLOSE
         return enough
 
 
@@ -200,7 +205,8 @@ class TCloseness(Sensitive):
     t : the largest distance allowed, in [0, 1].
     distance : "equal" (half the sum of differences), "ordered" (mean absolute cumulative difference), or a Hierarchy
         of the sensitive column (mass moves within the lowest common group, at the height of that group).
-    order : for "ordered", the values from lowest to highest; by default numbers by size, text by alphabet.
+    order : for "ordered", the values from lowest to highest; by default numbers by size (also
+        where all of a text column are), other text by alphabet.
     """
 
     t: float
@@ -235,6 +241,12 @@ class TCloseness(Sensitive):
             extra = extra[:, ranked(self.order, found.names)]
         moved: Floats = np.abs(np.cumsum(extra, axis=1)).sum(axis=1) / max(extra.shape[1] - 1, 1)
         return moved
+
+
+def entropies(found: Histogram) -> Floats:
+    """The entropy of the values in each part."""
+    share = found.shares()
+    return -np.bincount(found.owner, weights=share * np.log(share), minlength=found.parts).astype(np.float64)
 
 
 def equal(found: Histogram) -> Floats:

@@ -27,6 +27,7 @@ class Histogram:
     owner, value, count : part, sensitive value and number of rows of each entry, in order of parts.
     reference : the share of each value in the whole input table.
     names : the labels of the values.
+    other : what the rows of each part have in the other sensitive columns, as a code; None without others.
     """
 
     home: Ints
@@ -35,6 +36,7 @@ class Histogram:
     count: Ints
     reference: Floats
     names: tuple[str, ...]
+    other: Ints | None = None
 
     @property
     def parts(self) -> int:
@@ -109,8 +111,12 @@ class Groups:
 
 
 def joined(found: Histogram, chosen: Bools) -> Histogram:
+    """The chosen classes as a single one, which the other sensitive columns divide as they divided each."""
     inside = chosen[found.home[found.owner]]
-    count = np.bincount(found.value[inside], weights=found.count[inside], minlength=len(found.reference))
-    value = np.flatnonzero(count)
-    one = np.zeros(1, dtype=np.int64)
-    return replace(found, home=one, owner=np.zeros_like(value), value=value, count=count[value].astype(np.int64))
+    other = np.zeros(found.parts, dtype=np.int64) if found.other is None else found.other
+    width = len(found.reference)
+    entries, place = np.unique(other[found.owner[inside]] * width + found.value[inside], return_inverse=True)
+    count = np.bincount(place, weights=found.count[inside], minlength=len(entries)).astype(np.int64)
+    parts, owner = np.unique(entries // width, return_inverse=True)
+    home = np.zeros(len(parts), dtype=np.int64)
+    return replace(found, home=home, owner=owner, value=entries % width, count=count, other=parts)

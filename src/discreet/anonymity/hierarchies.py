@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.anonymity import builders
-from discreet.anonymity.columns import nulls, text
+from discreet.anonymity.columns import nulls, text, words
 from discreet.errors import DiscreetError
 
 Ints = npt.NDArray[np.int64]
@@ -141,7 +141,7 @@ class Hierarchy:
         >>> Hierarchy.prefix(["4767", "4790"]).names[2:4]
         (['47**'], ['4***'])
         """
-        return cls.of(builders.prefix([str(v) for v in values], length, from_end))
+        return cls.of(builders.prefix(words(values), length, from_end))
 
     @classmethod
     def tree(cls, tree: Mapping[str, Any] | str) -> Hierarchy:
@@ -159,7 +159,7 @@ class Hierarchy:
         >>> Hierarchy.ordered(["low", "middle", "high", "top"], sizes=(2,)).names[1]
         ['low - middle', 'high - top']
         """
-        return cls.of(builders.ordered([str(v) for v in values], sizes))
+        return cls.of(builders.ordered(words(values), sizes))
 
     @classmethod
     def flat(cls, values: Iterable[Any]) -> Hierarchy:
@@ -233,11 +233,11 @@ class Hierarchy:
             if high - low < SPAN:  # look up each number once, not each row
                 each = pl.Series(np.arange(low, high + 1))
                 return np.take(self._place(each, nulls(each)), column.to_numpy().astype(np.int64) - low)
-        words = pl.Series("domain", self.domain)
+        domain = pl.Series("domain", self.domain)
         filled = text(column)
         if empty.any():
             filled = pl.select(pl.when(pl.Series(empty)).then(pl.lit(self.missing)).otherwise(filled)).to_series()
-        found = filled.cast(pl.Enum(words), strict=False).to_physical()
+        found = filled.cast(pl.Enum(domain), strict=False).to_physical()
         return found.cast(pl.Int64).fill_null(-1).to_numpy()
 
     def _interval(self, column: pl.Series, empty: npt.NDArray[np.bool_]) -> Ints:

@@ -63,23 +63,27 @@ def minimal_generalisations(
 
 
 def frontier(checker: Checker, clock: Clock) -> tuple[list[Node], bool]:
-    """The minimal nodes, and whether time sufficed to find them."""
+    """The minimal nodes (those found so far, if time runs out), and whether time sufficed to find them."""
+    monotone(checker)
+    columns = range(len(checker.heights))
+    passed: dict[tuple[int, ...], Bools] = {(): np.ones((), dtype=bool)}
+    for count in range(1, len(checker.heights) + 1):
+        known, passed = passed, {}
+        for chosen in combinations(columns, count):
+            passed[chosen] = surveyed(checker, chosen, candidates(checker, chosen, known), clock)
+            if clock.over():
+                return minimal(passed[chosen]) if count == len(columns) else [], False
+    return minimal(passed[tuple(columns)]), True
+
+
+def monotone(checker: Checker) -> None:
+    """Refuse what has no frontier."""
     if not checker.tags_all:
         loose = ", ".join(str(c) for c in checker.loose) or "publishing suppressed rows as `*`"
         raise NotSupported(
             f"Never possible: {loose} is not monotone with suppression, so there is no frontier of minimal nodes. "
             "Hint: method='optimal', or suppress=0."
         )
-    columns = range(len(checker.heights))
-    passed: dict[tuple[int, ...], Bools] = {(): np.ones((), dtype=bool)}
-    for count in range(1, len(checker.heights) + 1):
-        known, passed = passed, {}
-        for chosen in combinations(columns, count):
-            found = surveyed(checker, chosen, candidates(checker, chosen, known), clock)
-            if found is None:
-                return [], False
-            passed[chosen] = found
-    return minimal(passed[tuple(columns)]), True
 
 
 def candidates(checker: Checker, chosen: tuple[int, ...], known: Mapping[tuple[int, ...], Bools]) -> Bools:
@@ -90,7 +94,7 @@ def candidates(checker: Checker, chosen: tuple[int, ...], known: Mapping[tuple[i
     return possible
 
 
-def surveyed(checker: Checker, chosen: tuple[int, ...], possible: Bools, clock: Clock) -> Bools | None:
+def surveyed(checker: Checker, chosen: tuple[int, ...], possible: Bools, clock: Clock) -> Bools:
     """Which nodes of a set of columns pass: from fine to coarse, what passes settles all above it."""
     passed = np.zeros_like(possible)
     depth = np.indices(possible.shape).sum(axis=0)
@@ -98,7 +102,7 @@ def surveyed(checker: Checker, chosen: tuple[int, ...], possible: Bools, clock: 
     for place in places[np.argsort(depth[possible], kind="stable")]:
         node = tuple(int(level) for level in place)
         if clock.over():
-            return None
+            break
         if not passed[node] and checker.tagged(widened(checker, chosen, node)).feasible:
             passed[tuple(slice(level, None) for level in node)] = True
     return passed
@@ -113,12 +117,12 @@ def widened(checker: Checker, chosen: tuple[int, ...], node: Node) -> Node:
 
 
 def incognito(checker: Checker, loss: Loss, limit: float | None = None) -> Found:
-    """The best of the minimal nodes, which need not be the best of all."""
-    nodes, complete = frontier(checker, Clock(limit))
-    best, chosen = float("inf"), None
-    for node in nodes:
-        value = loss.of(node, checker.judge(node).groups)
-        if chosen is None or value < best:
-            best, chosen = value, node
-    top = tuple(h - 1 for h in checker.heights)
-    return Found(chosen, best, checker.looked, complete, top)
+    """The best of the minimal nodes, which need not be the best of all; if time runs out, the best found so far."""
+    clock, top = Clock(limit), tuple(h - 1 for h in checker.heights)
+    monotone(checker)
+    if not checker.judge(top).feasible:
+        return Found(None, float("inf"), checker.looked, True, top)
+    nodes, complete = frontier(checker, clock)
+    worth = {node: loss.of(node, checker.judge(node).groups) for node in nodes or [top]}
+    best = min(worth, key=lambda node: worth[node])
+    return Found(best, worth[best], checker.looked, complete, top, "" if complete else "time")

@@ -140,8 +140,11 @@ class Custom:
     function: Callable[[Node, Groups], float]
 
     def of(self, node: Node, groups: Groups) -> float:
-        """What the function says."""
-        return float(self.function(node, groups))
+        """What the function says; NaN, which is neither less nor more than anything, is refused."""
+        found = float(self.function(node, groups))
+        if np.isnan(found):
+            raise ValueError("The loss function returned NaN. Hint: return float('inf') for what shall not be chosen.")
+        return found
 
     def lower(self) -> None:
         """None."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from discreet.anonymity.boxes import NODE, Axis
 from discreet.anonymity.cuts import Cuts, Points, cuts
+from discreet.anonymity.infeasible import Infeasible
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -63,9 +64,9 @@ def verify(labels: Ints, weights: Ints, k: int, check: Check | None) -> None:
         raise ValueError(f"`k` must be at least 1. Got {k}.")
     sizes = np.bincount(labels, weights) if len(labels) else np.zeros(1)
     if sizes.min() < k:
-        raise ValueError(f"No class of {k} rows can be made: even before any cut one has only {int(sizes.min())}.")
+        raise Infeasible(f"No class of {k} rows can be made: even before any cut one has only {int(sizes.min())}.")
     if check is not None and not check(np.arange(len(labels)), labels, len(sizes)).all():
-        raise ValueError("The whole table does not meet the criteria, so none of its parts need.")
+        raise Infeasible("The whole table does not meet the criteria, so none of its parts need.")
 
 
 def choose(points: Points, options: Sequence[Cuts], active: Ints, check: Check | None) -> tuple[Ints, Bools]:

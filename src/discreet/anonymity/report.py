@@ -109,8 +109,8 @@ def _lead(result: Anonymised, after: Risk) -> str:
     shared = f"at least {_least(after) - 1} others" if len(after.sizes) else "nobody: no row was published"
     return (
         f"Every published row shares its listed columns with {shared}. {percent(result.suppressed)} of "
-        f"{result.rows:,} rows were left out. Of the detail in the listed columns {percent(result.losses['ncp'])} "
-        "was lost."
+        f"{result.rows:,} rows were {_gone(result)}. Of the detail in the listed columns "
+        f"{percent(result.losses['ncp'])} was lost."
     )
 
 
@@ -119,7 +119,16 @@ def _least(found: Risk) -> int:
 
 
 def _time(result: Anonymised) -> str:
-    return "" if result.complete else "The search was stopped by its time limit: a release that loses less may exist."
+    """Why a better release may exist, if one may."""
+    if result.complete:
+        return ""
+    if result.reason == "size":
+        return "There are too many combinations of levels to search them all: a release that loses less may exist."
+    return "The search was stopped by its time limit: a release that loses less may exist."
+
+
+def _gone(result: Anonymised) -> str:
+    return "published as *" if result.star else "left out"
 
 
 def _columns(result: Anonymised) -> Table:
@@ -133,7 +142,7 @@ def _columns(result: Anonymised) -> Table:
 
 
 def _costs(result: Anonymised) -> Table:
-    rows = [("rows left out", percent(result.suppressed)), ("groups", f"{len(result.classes):,}")]
+    rows = [(f"rows {_gone(result)}", percent(result.suppressed)), ("groups", f"{len(result.classes):,}")]
     rows += [(words.LOSSES.get(name, name), _figure(value)) for name, value in result.losses.items()]
     return ("", "figure"), rows
 

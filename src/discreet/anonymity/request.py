@@ -105,9 +105,9 @@ def gathered(
     """The short forms k, l and t as criteria, before the others."""
     found: list[Criterion] = [] if k is None else [KAnonymity(k)]
     if l is not None:
-        found.append(DistinctL(l) if isinstance(l, int) else l)
+        found.append(DistinctL(int(l)) if isinstance(l, int | np.integer) else l)
     if t is not None:
-        found.append(TCloseness(t) if isinstance(t, int | float) else t)
+        found.append(TCloseness(float(t)) if isinstance(t, int | float | np.number) else t)
     found += criteria
     if not found:
         raise ValueError("Nothing is asked for. Hint: k=5.")

@@ -32,14 +32,16 @@ class Anonymised:
     levels : the level of each quasi-identifier in its hierarchy; None for each if recoded locally.
     loss : of the kind asked for.
     losses : of every kind that has a name.
-    classes : the sizes of the published classes, largest first.
+    classes : the sizes of the published classes, largest first; with `star` that of the rows published as `*` too.
     suppressed : the share of rows not published (or published as `*`).
     searched : how many nodes were looked at.
-    complete : False if time ran out: then a better node may exist.
+    complete : False if the search ended early: then a better node may exist.
     rows : rows of the input.
     criteria : what every published class meets.
     method : how the release was found.
     heights : the number of levels of each quasi-identifier.
+    reason : why the search ended early: "time" ran out, or the "size" of the lattice; else empty.
+    star : the suppressed rows are published as `*`.
     """
 
     table: pl.DataFrame = field(repr=False)
@@ -54,6 +56,8 @@ class Anonymised:
     criteria: tuple[Criterion, ...]
     method: str
     heights: dict[str, int] = field(repr=False)
+    reason: str = ""
+    star: bool = False
 
     def report(self, **options: Any) -> Any:
         """A page that a data-protection officer can read; see `discreet.anonymity.report`."""

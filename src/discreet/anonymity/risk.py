@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from discreet.anonymity.columns import names as listed
 from discreet.anonymity.columns import text
 from discreet.anonymity.encode import distinct, pack, read
 from discreet.anonymity.subsets import Identifying, identifying
@@ -26,12 +27,23 @@ SHOWN = 5  # sets of columns in the printed summary
 
 @dataclass(frozen=True)
 class Odds:
-    """The chance of a right guess: for the row most at risk, and on average over the rows."""
+    """The chance of a right guess: for the row most at risk, and on average over the rows.
+
+    Parameters
+    ----------
+    largest : for the row most at risk.
+    mean : on average over the rows.
+    expected : the sizes are estimated: each row's chance is the mean over what the model holds possible, and `largest`
+        the largest of these means, which is no bound; the row's class may be smaller.
+    """
 
     largest: float
     mean: float
+    expected: bool = False
 
     def __str__(self) -> str:
+        if self.expected:
+            return f"{self.largest:.3g} expected for the row most at risk, {self.mean:.3g} on average"
         return f"at most {self.largest:.3g}, on average {self.mean:.3g}"
 
 
@@ -45,7 +57,8 @@ class Risk:
     rows : the number of rows.
     sizes : the number of rows of each class, smallest first.
     prosecutor : the attacker knows that the person is in the table: 1/(size of the class).
-    journalist : the attacker knows that the person is in the population: 1/(size of the class in the population).
+    journalist : the attacker knows that the person is in the population: 1/(size of the class in the population), or
+        where that size is estimated, what is expected of it.
     marketer : the share of rows an attacker gets right who guesses a person of the population for every row.
     sample_unique : the share of rows that are alone in their class in the table.
     population_unique : the share of rows that are alone in their class in the population.
@@ -54,7 +67,7 @@ class Risk:
     identifying : the smallest sets of columns that single out more rows than `above`.
     above : that share.
     complete : whether all sets of up to four columns were looked at.
-    labels : the classes themselves with their sizes, smallest first, if asked for.
+    labels : the classes themselves with their sizes, smallest first, if asked for; the last column is the size.
     """
 
     columns: tuple[str, ...]
@@ -101,7 +114,7 @@ class Risk:
 
 def risk(
     table: Any,
-    quasi_identifiers: Sequence[str],
+    quasi_identifiers: Sequence[str] | str,
     population: Any = None,
     sampling_fraction: float | None = None,
     *,
@@ -113,7 +126,7 @@ def risk(
     Parameters
     ----------
     table : a frame, a mapping of columns, or the path of a CSV or Parquet file; one row per person.
-    quasi_identifiers : the columns others may know.
+    quasi_identifiers : the columns others may know; one may be named by itself.
     population : a table of the population with the same columns, of which `table` is a part.
     sampling_fraction : without such a table, the share of the population that is in `table`, which must be a simple
         random sample: sizes in the population are then estimated (`discreet.anonymity.uniques` has the model and its
@@ -138,7 +151,7 @@ def risk(
     unique      0.5 of the rows in the table, 0.5 in the population (the table is the whole population)
     zip: 0.25 of the rows are unique
     """
-    names = list(quasi_identifiers)
+    names = listed(quasi_identifiers)
     _refuse(names, population, sampling_fraction)
     frame = read(table, names)
     everyone = None if population is None else read(population, names)
@@ -152,7 +165,7 @@ def risk(
         rows=n,
         sizes=np.sort(sizes),
         prosecutor=_odds(1 / sizes, sizes),
-        journalist=_odds(share, sizes),
+        journalist=_odds(share, sizes, expected=sampling_fraction is not None),
         marketer=_odds(share, sizes).mean,
         sample_unique=float((sizes == 1).sum() / max(n, 1)),
         population_unique=float(alone / max(n, 1)),
@@ -161,7 +174,7 @@ def risk(
         identifying=tuple(found),
         above=above,
         complete=complete,
-        labels=frame[example].with_columns(size=pl.Series(sizes)).sort("size") if show_labels else None,
+        labels=_labels(frame[example], sizes) if show_labels else None,
     )
 
 
@@ -209,5 +222,13 @@ def _width(codes: Ints, others: Ints) -> int:
     return int(max(codes.max(initial=0), others.max(initial=0))) + 1
 
 
-def _odds(share: Floats, sizes: Ints) -> Odds:
-    return Odds(float(share.max(initial=0.0)), float(share @ sizes / max(sizes.sum(), 1)))
+def _odds(share: Floats, sizes: Ints, expected: bool = False) -> Odds:
+    return Odds(float(share.max(initial=0.0)), float(share @ sizes / max(sizes.sum(), 1)), expected)
+
+
+def _labels(classes: pl.DataFrame, sizes: Ints) -> pl.DataFrame:
+    """The classes with their sizes, in a last column of a name that is free: size, size_, ..."""
+    name = "size"
+    while name in classes.columns:
+        name += "_"
+    return classes.with_columns(pl.Series(name, sizes)).sort(name)

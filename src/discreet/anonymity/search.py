@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,13 +29,17 @@ Node = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Found:
-    """The best node, or None if none meets the criteria; `complete` is False if time ran out before that was sure."""
+    """The best node, or None if none meets the criteria; `complete` is False if the search ended before that was sure.
+
+    The `reason` is then "time" (the limit was reached) or "size" (more nodes than can be tagged).
+    """
 
     node: Node | None
     loss: float
     searched: int
     complete: bool
     nearest: Node  # where fewest rows had to be suppressed
+    reason: Literal["", "time", "size"] = ""
 
 
 class Clock:
@@ -68,7 +73,7 @@ class Search:
         self.bound = self.loss.lower()
 
     def found(self, complete: bool) -> Found:
-        return Found(self.node, self.best, self.checker.looked, complete, self.nearest)
+        return Found(self.node, self.best, self.checker.looked, complete, self.nearest, "" if complete else "time")
 
     def open(self, node: Node) -> bool:
         """Not known to fail, not yet looked at, and its bound leaves hope."""
@@ -178,6 +183,8 @@ def greedy(checker: Checker, loss: Loss, clock: Clock) -> Found:
     top = tuple(h - 1 for h in checker.heights)
     here: Node | None = top
     best, node = float("inf"), None
+    if checker.tagged(top).dead:
+        return Found(None, best, checker.looked, True, top)
     while here is not None:
         steps = [here] if node is None else below(here)
         here = None
@@ -188,4 +195,4 @@ def greedy(checker: Checker, loss: Loss, clock: Clock) -> Found:
             value = loss.of(step, verdict.groups) if verdict.feasible else float("inf")
             if verdict.feasible and (value < best or node is None):
                 best, node, here = value, step, step
-    return Found(node, best, checker.looked, False, top)
+    return Found(node, best, checker.looked, False, top, "time" if clock.over() else "size")
