@@ -139,7 +139,7 @@ def test_columns_that_do_not_match():
         LinearRegression(bounds=BOUNDS, ledger=ledger).fit(frame.assign(b="x"), y)
     with pytest.raises(TypeError, match=r"not numbers: \['b'\]"):
         LinearRegression(bounds=BOUNDS, ledger=ledger).fit(pl.DataFrame(frame.assign(b="x").to_dict("list")), y)
-    with pytest.raises(TypeError, match="collect"):
+    with pytest.raises(TypeError, match="its name as y"):
         LinearRegression(bounds=BOUNDS, ledger=ledger).fit(pl.DataFrame(frame).lazy(), y)
     assert ledger.entries == ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -31,7 +32,7 @@ def read(
     pieces = source.pieces(numbers, labels, rows)
     seen = 0
     source.check()
-    with Bar(progress, f"reading {source.name}", source.count) as bar:
+    with Bar(progress, f"reading {os.path.basename(source.name)}", source.count) as bar:
         for result, count in results(_task(piece, rows, work) for piece in pieces):
             seen += count
             bar.advance(count)

@@ -55,7 +55,7 @@ def grouped(values: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     Units that are equal are one, whatever type an engine gives them: 7, 7.0 and True are numbers, "7" is text.
 
     >>> codes, names = grouped([7, "a", None, 7.0])
-    >>> codes[0] == codes[3] != codes[1], int(codes[2]), names.shape
+    >>> bool(codes[0] == codes[3] != codes[1]), int(codes[2]), names.shape
     (True, -1, (2, 15))
     """
     codes, distinct = _distinct(values)
