@@ -13,6 +13,7 @@ search may infer one node from another only then.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -115,16 +116,16 @@ class DeltaPresence:
         return inside & (self.low == 0 or not groups.absent)
 
 
-class Sensitive:
+class Sensitive(ABC):
     """A criterion on the sensitive values in each class, for one sensitive column or (None) for each of them."""
 
     monotone = True
     needs = "sensitive"
     column: str | None
 
+    @abstractmethod
     def holds(self, found: Histogram) -> Bools:
         """Which parts of classes meet it."""
-        raise NotImplementedError
 
     def check(self, groups: Groups) -> Bools:
         """Which classes meet it in all their parts."""
