@@ -44,38 +44,22 @@ check: style  ## style, types, import directions, doctests, fast tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
 
 style: $(VENV)/.installed-test $(VENV)/.installed-check  ## style and types alone
-	$(BIN)/ruff check src tests benchmarks examples studies
-	$(BIN)/ruff format --check src tests benchmarks examples studies
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
 
 docs: $(VENV)/.installed-docs  ## the documentation, as a site in site/
 	$(BIN)/mkdocs build --strict --quiet
 
-bench: $(VENV)/.installed-test  ## speed and accuracy next to peers, as ratios
-	$(BIN)/python benchmarks/noise.py
-	$(BIN)/python benchmarks/accounting.py
-	$(BIN)/python benchmarks/sums.py
-	$(BIN)/python benchmarks/linear.py
-	$(BIN)/python benchmarks/classification.py
-	$(BIN)/python benchmarks/sgd.py
-	$(BIN)/python benchmarks/units.py
-	$(BIN)/python benchmarks/engines.py
-	$(BIN)/python benchmarks/anonymity.py
-	$(BIN)/python benchmarks/mondrian.py
-	$(BIN)/python benchmarks/spark.py
+bench: $(VENV)/.installed-test  ## speed and accuracy next to peers, into benchmarks/results.md (QUICK=1: minutes, not hours)
+	$(BIN)/python benchmarks $(if $(QUICK),--quick)
 
-studies: $(VENV)/.installed-test  ## figures of the sources, re-run with correct methods, in studies/out/
-	$(BIN)/python -m studies sy3
-	$(BIN)/python -m studies sy4
-	$(BIN)/python -m studies sy5
-	$(BIN)/python -m studies sy6
-	$(BIN)/python -m studies sy8
-	$(BIN)/python -m studies sy9
-	$(BIN)/python -m studies people
+studies: $(VENV)/.installed-test  ## figures of the sources, re-run, in output/studies/ (FLAGS="--data DIR", or --quick)
+	for study in sy3 sy4 sy5 sy6 sy8 sy9 people; do $(BIN)/python -m discreet.studies $$study $(FLAGS) || exit; done
 
 format: $(VENV)/.installed-check  ## put the code in order
-	$(BIN)/ruff check --fix --quiet src tests benchmarks examples studies
-	$(BIN)/ruff format --quiet src tests benchmarks examples studies
+	$(BIN)/ruff check --fix --quiet src tests benchmarks examples
+	$(BIN)/ruff format --quiet src tests benchmarks examples
 
 proofs: $(VENV)/.installed-test  ## stamp the proofs again, after reading them against the code
 	$(BIN)/python -m discreet.mechanisms.proofs

@@ -2,10 +2,12 @@
 
     python benchmarks/classification.py [--data DIR] [--seeds 5] [--quick]
 
-Protocol: a fifth of the rows for testing, drawn anew for each seed (MNIST: its own test set); features within public
-bounds (stated below, or the minima and maxima of the published set), categories as indicators; δ = 1e-6; the number of
-rows private unless said otherwise; nothing tuned on the test set. `ordinary` is logistic regression without privacy in
-the coordinates of the bounds, `majority` the likelier class. Noise is seeded: figures repeat.
+Protocol: a fifth of the rows for testing, drawn anew for each seed (MNIST: its own test set); features clipped to
+public bounds (stated below, or the minima and maxima of the published set), categories as indicators; of adult its
+training file; δ = 1e-6; the number of rows private unless said otherwise; nothing tuned on these sets (see
+tuning/choose_logistic.py). `ordinary` is logistic regression without privacy in the coordinates of the bounds, hardly
+penalised; `majority` the likelier class. Noise is seeded: figures repeat. Splits differ more than methods do: on bank,
+`ordinary` has .905 for seed 0, .902 for seed 1 and .897 for seed 3. Compare figures of the same seeds.
 """
 
 from __future__ import annotations
@@ -93,7 +95,10 @@ def frame(
     path: Path, target: str, positive: str, stated: dict[str, tuple[float, float]], drop: tuple[str, ...]
 ) -> Table:
     """Columns of numbers within bounds, all others as indicators."""
-    table = pd.read_parquet(path).drop(columns=list(drop), errors="ignore").dropna()
+    table = pd.read_parquet(path).dropna()
+    if "split" in table:
+        table = table[table.pop("split") == "train"]
+    table = table.drop(columns=list(drop))
     y = table.pop(target).astype(str).str.contains(positive).to_numpy(np.int64)
     columns, low, high = [], [], []
     for name in table:
@@ -119,7 +124,7 @@ def load(name: str, folder: Path) -> Table | None:
         X, y = load_digits(return_X_y=True)
         return Table(X, y, Bounds(0, 16, classes=range(10)).matched(64))
     if name == "adult" and (folder / "adult.parquet").exists():
-        return frame(folder / "adult.parquet", "income", ">50K", ADULT, ("fnlwgt", "native_country", "split"))
+        return frame(folder / "adult.parquet", "income", ">50K", ADULT, ("fnlwgt", "native_country"))
     if name == "bank" and (folder / "bank_marketing.parquet").exists():
         return frame(folder / "bank_marketing.parquet", "y", "yes|1", BANK, ("age",))
     if name.startswith("MNIST") and (folder / "mnist.npz").exists():
@@ -149,8 +154,8 @@ def accuracy(job: tuple[str, Path, str, float, int]) -> float:
     assert table is not None
     train, test = table.split(seed)
     if method == "ordinary":
-        X = (table.X - table.bounds.centre) / table.bounds.half
-        return float(Ordinary(max_iter=2_000).fit(X[train], table.y[train]).score(X[test], table.y[test]))
+        X = np.clip((table.X - table.bounds.centre) / table.bounds.half, -1, 1)
+        return float(Ordinary(C=10, max_iter=5_000).fit(X[train], table.y[train]).score(X[test], table.y[test]))
     if method == "majority":
         return float((table.y[test] == np.bincount(table.y[train]).argmax()).mean())
     options = {"delta": DELTA} | METHODS[method]

@@ -1,8 +1,9 @@
-"""Turns the library's light docstrings into Markdown, for the reference pages. Used by mkdocs.yml; not part of the site."""
+"""Turns the library's light docstrings into Markdown, for the reference pages. Used by mkdocs.yml, not published."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 
 try:
     from griffe import Extension
@@ -36,6 +37,11 @@ def markdown(text: str) -> str:
     <BLANKLINE>
     - `x`: a column,
       or two.
+    >>> print(markdown("x : see\n\n    | a | b |\n    | --- | --- |"))
+    - `x`: see
+    <BLANKLINE>
+    | a | b |
+    | --- | --- |
     """
     blocks = re.split(r"\n[ \t]*\n", text.strip("\n"))
     return "\n\n".join(_block(block) for block in blocks)
@@ -48,6 +54,8 @@ def _block(block: str) -> str:
         return f"**{title.group(1)}**" + (f"\n\n{_block(rest)}" if rest else "")
     if block.lstrip().startswith(">>>"):
         return f"```pycon\n{block}\n```"
+    if block.lstrip().startswith("| "):
+        return textwrap.dedent(block)
     if block.startswith("    "):
         return f"```text\n{block}\n```"
     lines = block.split("\n")
@@ -62,4 +70,6 @@ def _entry(line: str) -> str:
     if not found:
         return f"  {line.strip()}"
     names = ", ".join(f"`{name.strip()}`" for name in found.group(1).split(","))
-    return f"- {names}: {found.group(2)}"
+    # names[level][i] would be read as a link
+    meaning = re.sub(r"(?<!`)\b\w+(?:\[\w+\])+", r"`\g<0>`", found.group(2))
+    return f"- {names}: {meaning}"

@@ -134,7 +134,7 @@ def test_quantiles_where_one_row_moves_scores_both_ways(name, sharper, seeded, m
 
 
 def test_a_skipped_clip_is_caught(monkeypatch):
-    monkeypatch.setattr("discreet.query._norms", lambda z, order: np.zeros(z.shape[1]))
+    monkeypatch.setattr("discreet.lattice.norms", lambda z, order: np.zeros(z.shape[1]))
     monkeypatch.setattr(Bounds, "scale", lambda self, X: (X - self.centre) / self.half)
     with pytest.raises(AssertionError):
         checks.check_hostile_rows(generous(checks.prepared(LinearRegression())))

@@ -12,12 +12,13 @@ import pytest
 from discreet import Budget, BudgetExceeded, Ledger, LedgerError
 from discreet.accounting import epsilon
 from discreet.budget import Lot, choice, radial
-from discreet.curator import Curator, _times, deal
+from discreet.curator import Curator, deal
 from discreet.engines.memory import Memory
 from discreet.events import Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
 from discreet.lipschitz import rank_score, smallest_eigenvalue
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
+from discreet.noise import finer
 from discreet.query import BoundedSum, OneHot, Together
 
 BUDGET = Budget(1.0, 1e-6)
@@ -222,7 +223,7 @@ def test_totals_are_put_on_a_finer_grid_exactly(power):
     ends = [0, 1, -1, 2**31, 2**61 - 1, 2**61, 2**62 + 1, 2**63 - 1, -(2**62), -(2**63)]
     for total in [np.array([end, 3]) for end in ends] + [np.array(5), np.zeros((0, 2), int)]:
         for exact in (total, total.astype(object)):
-            assert np.array_equal(_times(exact, power), total.astype(object) * 2**power)
+            assert np.array_equal(finer(exact, power), total.astype(object) * 2**power)
 
 
 def test_widths_that_are_fixed_beforehand_are_held_to():

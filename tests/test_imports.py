@@ -11,11 +11,41 @@ ROOT = Path(discreet.__file__).parent
 
 # Each tier may import from itself and from those before it.
 TIERS = (
-    ("errors", "events", "bounds", "budget", "query", "images", "powers", "release", "labels", "documents"),
-    ("engines", "mechanisms", "accounting", "stores", "anonymity"),
-    ("ledger", "reading", "retry", "lipschitz", "inside", "curator", "ranges", "datasets", "preprocessing", "features"),
+    (
+        "errors",
+        "events",
+        "bounds",
+        "budget",
+        "batch",
+        "lattice",
+        "totals",
+        "query",
+        "images",
+        "powers",
+        "release",
+        "labels",
+        "documents",
+    ),
+    ("engines", "mechanisms", "accounting", "stores", "anonymity", "pseudonyms"),
+    (
+        "currency",
+        "ledger",
+        "reading",
+        "prices",
+        "noise",
+        "retry",
+        "lipschitz",
+        "inside",
+        "curator",
+        "ranges",
+        "datasets",
+        "preprocessing",
+        "features",
+    ),
     ("stats", "models", "audit"),
-    ("checks", "evaluate"),
+    ("checks", "evaluate", "plots"),
+    ("studies",),
+    ("cli",),
 )
 APART = (("engines", "mechanisms"), ("engines", "accounting"), ("mechanisms", "accounting"), ("stats", "models"))
 TIER = {name: height for height, names in enumerate(TIERS) for name in names}
@@ -64,6 +94,12 @@ def test_anonymity_knows_nothing_of_private_release():
     for name, path in modules():
         if name == "anonymity":
             assert set(imports(path)) <= {"anonymity", "errors"}, path
+
+
+def test_pseudonyms_know_nothing_of_private_release():
+    for name, path in modules():
+        if name == "pseudonyms":
+            assert set(imports(path)) <= {"pseudonyms", "anonymity", "engines", "errors"}, path
 
 
 HEAVY = ("sklearn", "scipy", "matplotlib", "pandas", "polars", "rich", "dp_accounting", "mpmath")

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,18 @@ def waves(n=20_000, seed=0):
 def product(x, Z):
     """A kernel that is no function of x - z."""
     return ((1 + Z @ x / len(x)) / 2) ** 4
+
+
+@pytest.mark.parametrize(("options", "width"), [({"n_components": 40}, 41), ({"landmarks": np.eye(2)}, 3)])
+def test_the_penalty_follows_the_features_also_where_bounds_are_found(monkeypatch, options, width):
+    """Given or not, they are so many: the rule for the penalty is of what is learnt from."""
+    X, y = waves(2000)
+    erm = import_module("discreet.models.erm.objective")
+    seen, honest = [], erm.rule
+    monkeypatch.setattr(erm, "rule", lambda *arguments: seen.append(arguments[-1]) or honest(*arguments))
+    for bounds in (Bounds(-1, 1), None):
+        KernelSVC(8.0, 1e-6, n=2000, bounds=bounds, classes=(False, True), **options).fit(X, y > 0)
+    assert seen == [width, width]
 
 
 # Regression ------------------------------------------------------------------------------------------

@@ -141,14 +141,41 @@ def test_hardly_any_budget_gives_the_likelier_class():
             LogisticRegression(0.02, bounds=BOUNDS, n=400, method=method).fit(X, y)
 
 
-@pytest.mark.parametrize("n", [None, 800])
-def test_a_plain_majority_is_kept(n):
-    """Means over 20 seeds: of 800 rows, 4 to 1, with slopes too faint for ε = 0.1, at most 0.01 below the majority."""
+@pytest.mark.parametrize(("rows", "width", "below"), [(800, 10, 0.01), (200, 5, 0.02)])
+@pytest.mark.parametrize("public", [False, True])
+def test_a_plain_majority_is_kept(rows, width, below, public):
+    """Means over 20 seeds: of rows 4 to 1, with slopes too faint for ε = 0.1, hardly below the majority."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (800, 10))
-    y = np.where(rng.random(800) < 0.2, "yes", "no")
+    X = rng.uniform(-1, 1, (rows, width))
+    y = np.where(np.arange(rows) % 5 == 0, "yes", "no")
+    n = rows if public else None
     hits = [seeded(data=(X, y), epsilon=0.1, n=n, random_state=seed).score(X, y) for seed in range(20)]
-    assert np.mean(hits) > np.mean(y == "no") - 0.01
+    assert np.mean(hits) > 0.8 - below
+
+
+def test_classes_are_counted_while_it_is_open_which_is_far_ahead():
+    def open_(first, second, doubt):
+        return descent.undecided(counts.Counts(np.array([first, second]), doubt / np.sqrt(2)), 100.0)
+
+    assert open_(50.0, 50.0, 40.0) and open_(80.0, 20.0, 30.0)
+    assert not open_(80.0, 20.0, 10.0)  # surely ahead
+    assert not open_(55.0, 45.0, 5.0)  # surely not far ahead
+    assert not descent.undecided(counts.Counts(np.array([3.0]), 40.0), 1.0)  # there is but one
+
+
+def test_a_class_far_ahead_is_worth_its_lead_if_it_is_sure():
+    for doubt, least, most in ((1.0, 0.599, 0.601), (60.0, 0.35, 0.45), (1e4, 0.0, 0.01)):
+        found = descent.worth(counts.Counts(np.array([80.0, 20.0]), doubt / np.sqrt(2)), 100.0)
+        assert least < found < most
+
+
+@pytest.mark.parametrize("method", ["auto", "gradient", "quadratic", "objective", "output"])
+def test_the_receipt_tells_of_few_rows_where_their_number_is_private(method):
+    """Of 10 rows at ε = 0.02, where a count alone is off by 150, at three seeds; of 20,000 at ε = 2 nothing is told."""
+    few = [seeded(data=data(10), epsilon=0.02, method=method, random_state=seed).release_.notes for seed in range(3)]
+    assert any("too few rows" in note for notes in few for note in notes)
+    many_rows = seeded(data=data(20_000), epsilon=2.0, method=method)
+    assert not any("too few rows" in note for note in many_rows.release_.notes)
 
 
 def test_checks_for_what_is_public_and_what_is_not():
@@ -344,7 +371,7 @@ def test_slopes_that_noise_would_have_made_are_taken_off():
     assert np.mean([moved[0, 0] != 0 for moved, _ in left]) < 0.1
     assert all(descent.trimmed(one, np.ones(11), True, 0.0)[1] == 1 for one in noise[:9])
     moved, factor = descent.trimmed(100 * noise[0], np.ones(11), True, 1.0)
-    assert factor == 1 and np.allclose(moved, 100 * noise[0], rtol=0.03)
+    assert factor > 0.99 and np.allclose(moved, 100 * noise[0], rtol=0.03)
 
 
 def test_a_solution_without_noise_is_the_solution():

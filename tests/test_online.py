@@ -16,6 +16,7 @@ from discreet.audit import audit
 from discreet.checks import SURE, estimator_checks
 from discreet.checks.specimens import Spy
 from discreet.engines.memory import Memory
+from discreet.errors import ReadError
 from discreet.events import Gaussian, Pure
 from discreet.mechanisms import samplers
 from discreet.mechanisms.keystream import Keystream
@@ -41,6 +42,42 @@ def data(n, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (n, 3))
     return X, (rng.random(n) < expit(2 * X @ SLOPE + 0.5)).astype(float)
+
+
+class Broken(Memory):
+    """Rows that cannot be read."""
+
+    def sum(self, query):
+        raise OSError("row 3 holds 8675309")
+
+    def coded(self, classes):
+        some = super().coded(classes)
+        some.__class__ = Broken
+        return some
+
+    def blocks(self, count, coins):
+        return iter([self] * count)
+
+
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_a_round_that_fails_leaves_the_model_as_it_was(call, rounds):
+    """The stream goes on, and that round counts; what the engine said is not repeated, as it may hold values."""
+    ledger = Ledger(Budget(9.0, 1e-6))
+    model = played(OnlineClassifier(1.0, 1e-6, horizon=4, batch=400, bounds=BOUNDS, ledger=ledger), rounds)
+    before = dict(vars(model))
+    X, y = data(50)
+    with pytest.raises(ReadError, match=r"Reading the rows failed \(OSError\)") as failed:
+        getattr(model, call)(Broken(X, y, labels=True))
+    assert "8675309" not in str(failed.value) and failed.value.__context__ is None
+    after = dict(vars(model))
+    assert after.keys() == before.keys() and all(after[name] is before[name] for name in before)
+    if call == "partial_fit" and rounds:
+        assert "The round counts" in str(failed.value)
+        assert played(model, 1).rounds_ == rounds + 2  # one of them in vain
+    elif rounds:
+        assert played(model, 1).rounds_ == rounds + 1  # another stream failed, not this one
+    assert len(ledger.entries) == (1 if not rounds or call == "partial_fit" else 2)
 
 
 def played(model, rounds, rows=400):

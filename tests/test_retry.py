@@ -17,6 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
@@ -479,6 +480,39 @@ def test_a_search_is_stored():
         PrivateSearchCV(clone(model), {"alpha": [1.0, 10.0]}, ledger=account.retrying("x")).fit(X, Y) for _ in range(2)
     )
     assert len(account.entries) == 1 and np.array_equal(one.predict(X), two.predict(X))
+
+
+@pytest.mark.parametrize("fails", [0, 2])
+def test_a_search_on_public_rows(fails):
+    """The choice is the same whenever it is made, and costs nothing; so the fit that it leads to is the same too."""
+    account, (others, theirs) = Ledger(WIDE), (X[:100], Y[:100])
+    model = Ridge(1.0, 1e-6, bounds=Bounds(-1, 1, target=(-2, 2)))
+    search = PrivateSearchCV(
+        model,
+        {"alpha": [1.0, 1.1, 1.2, 1e3]},
+        strategy="public",
+        public=(others, theirs),
+        ledger=account.retrying("x"),
+    )
+    before = dict(vars(search))
+    with pytest.raises(ReadError) if fails else contextlib.nullcontext():
+        search.fit(regression(fails))
+    assert not fails or vars(search) == before
+    paid = account.entries
+    assert len(paid) == 1
+    found = [clone(search).fit(regression()) for _ in range(3)]
+    assert account.entries == paid and len({(one.best_index_, bits(one.best_estimator_)) for one in found}) == 1
+    assert not found[0].release_.seeded and "chosen on public rows" in found[0].release_.notes
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.Series, pl.Series, list])
+def test_units_of_a_column_of_their_own(kind):
+    """Whatever holds the units, what they are is part of the key."""
+    account = Ledger(Budget(8.0, 1e-6, unit="unit"))
+    names = [f"p{i // 2}" for i in range(len(X))]
+    for units, charges in ((names, 1), (names, 1), ([*names[:-1], "q"], 2)):
+        linear(ledger=account.retrying("monday"), unit=kind(units)).fit(X, Y)
+        assert len(account.entries) == charges
 
 
 def test_two_at_once_share_one_release():

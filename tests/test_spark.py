@@ -14,14 +14,17 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import discreet as dc
+from discreet import documents
 from discreet.checks.engines import check_engine
+from discreet.curator import Curator
 from discreet.engines.memory import Memory
 from discreet.engines.spark import from_spark, is_spark
 from discreet.engines.spark_failures import _loggers, guarded, reason_of
 from discreet.engines.spark_task import Count, Sum, Tally, sent
-from discreet.errors import EngineError
+from discreet.errors import EngineError, ReadError
 from discreet.mechanisms.coins import Coins
 from discreet.models import LinearRegression, LogisticRegression
 from discreet.query import BoundedSum, OneHot, Together
@@ -37,6 +40,15 @@ pytestmark = [
 
 N, FEATURES = 2500, ["a", "b", "c"]
 BOUNDS = dc.Bounds(-1, 1, target=(-4, 4))
+OPTIONS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "300",  # several batches to a task
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,20 +58,9 @@ def spark(tmp_path_factory):
         pytest.skip("Spark tests need Java 17 or 21: apt-get install openjdk-17-jre-headless")
     folder = tmp_path_factory.mktemp("spark")
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "300",  # several batches to a task
-    }
+    options = OPTIONS | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
     builder = sql.SparkSession.builder.master("local[2, 4]").appName("discreet")  # a task is tried four times
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    session = builder.config(map=options).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
@@ -228,6 +229,67 @@ def test_a_task_that_fails_once_changes_nothing(spark, visits, tmp_path):
     sums = [from_spark(frail(fails), "cost", FEATURES).sample(0.5, coins).sum(query) for fails in (False, True)]
     assert len(os.listdir(tried)) == 2
     assert same(*sums)
+
+
+def until(broken):
+    """Rows that are lost in the middle of a pass as long as a file is there, however often a task is tried."""
+    path = str(broken)
+
+    def rows(batches):
+        import os
+
+        for batch in batches:
+            yield batch
+            if os.path.exists(path):
+                raise RuntimeError("lost")
+
+    return rows
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """All values that any curator measures, seen or not; and what to do after each."""
+    values, then, honest = [], [], Curator._release
+
+    def record(self, *arguments):
+        release = honest(self, *arguments)
+        values.append(np.asarray(release.value, np.float64).tobytes())
+        for action in then:
+            action()
+        return release
+
+    monkeypatch.setattr(Curator, "_release", record)
+    return values, then
+
+
+def learnt(model):
+    return documents.dump(model.release_), model.coef_.tobytes(), model.intercept_
+
+
+@pytest.mark.slow
+@pytest.mark.catalogue("CO6")
+def test_a_pass_that_fails_is_run_again_for_the_charge_it_paid(visits, tmp_path, measured):
+    """Tasks die in a later pass: one charge, nothing to be seen, fresh noise; then the release is stored."""
+    (values, then), broken = measured, tmp_path / "broken"
+    rows = visits.mapInArrow(until(broken), visits.schema)
+    account = dc.Ledger(dc.Budget(4.0, 1e-6))
+    model = LinearRegression(n=N, bounds=BOUNDS, ledger=account.retrying("june"))
+    before = dict(vars(model))
+    then.append(broken.touch)
+    with pytest.raises(ReadError, match="not charged a second time"):
+        model.fit(from_spark(rows, "cost", FEATURES))
+    unseen, entries = set(values), account.entries
+    assert len(entries) == 1 and vars(model) == before and unseen
+    then.clear()
+    broken.unlink()
+
+    model.fit(from_spark(rows, "cost", FEATURES))
+    assert account.entries == entries, "the charge was paid"
+    assert len(values) > len(unseen) and not unseen & set(values[len(unseen) :]), "noise was used twice"
+
+    broken.touch()
+    again = clone(model).fit(from_spark(rows, "cost", FEATURES))  # reads nothing
+    assert learnt(again) == learnt(model) and account.entries == entries
 
 
 def test_units_are_the_same_bits(spark, frame):
@@ -532,8 +594,14 @@ def test_failures_are_told_by_their_kind(said, reason):
     assert reason_of(said) == reason
 
 
-def test_a_session_that_stops(spark, visits):
-    """The last one here: it stops the session in the middle of a pass."""
+@pytest.mark.slow
+@pytest.mark.catalogue("CO6")
+def test_a_session_that_stops(spark, visits, tmp_path, measured):
+    """The last one here: it stops sessions, between two passes and in the middle of one.
+
+    Under a retrying ledger, a run in the next session goes on with the charge.
+    """
+    from pyspark.sql import SparkSession
     from pyspark.sql.functions import udf
 
     @udf("double")
@@ -543,8 +611,24 @@ def test_a_session_that_stops(spark, visits):
         time.sleep(0.05)
         return value
 
-    rows = from_spark(visits.select(slow("a").alias("a")))
-    stop = threading.Timer(3.0, spark.stop)
+    def table(session):
+        return from_spark(session.read.parquet(str(tmp_path / "visits")), "cost", FEATURES)
+
+    (values, then), account = measured, dc.Ledger(dc.Budget(4.0, 1e-6))
+    visits.write.parquet(str(tmp_path / "visits"))
+    model = LinearRegression(n=N, bounds=BOUNDS, ledger=account.retrying("june"))
+    then.append(spark.stop)
+    with pytest.raises(ReadError, match=r"session stopped.*not charged a second time"):
+        model.fit(table(spark))
+    unseen, entries = set(values), account.entries
+    then.clear()
+    another = SparkSession.builder.config(map=OPTIONS).master("local[2]").getOrCreate()
+    another.sparkContext.setLogLevel("OFF")
+    model.fit(table(another))
+    assert unseen and not unseen & set(values[len(unseen) :]) and account.entries == entries
+
+    rows = from_spark(another.range(2000).select(slow("id").alias("a")))
+    stop = threading.Timer(3.0, another.stop)
     stop.start()
     with pytest.raises(EngineError, match="session stopped"):
         rows.sum(outer())

@@ -255,6 +255,38 @@ def test_units_of_text_in_dictionaries(tmp_path):
     assert rows.tally() == {"a": 2, "b": 2, "c": 1}
 
 
+LABELS = {
+    "truths": ([True, False, None], [False, True], bool),
+    "floats": ([2.0, 1.0, None], [1.0, 2.0], float),
+    "numbers": ([7, 3, None], [3, 7], int),
+    "text": (["b", "a", None], ["a", "b"], str),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_classes_that_are_found_are_of_the_type_of_the_column(kind, tmp_path):
+    """However the rows are held; where there is no type, as in a list, equal numbers are one, a whole one if it is."""
+    values, classes, made = LABELS[kind]
+    x = np.linspace(-1, 1, 3000)
+    table = pl.DataFrame({"x": x, "y": values * 1000})
+    table.write_parquet(tmp_path / "y.parquet")
+    table.write_csv(tmp_path / "y.csv")
+    there = table.drop_nulls()
+    tables = {
+        "numpy": (there.select("x").to_numpy(), there["y"].to_numpy()),
+        "pandas": (table.to_pandas()[["x"]], table.to_pandas(use_pyarrow_extension_array=True)["y"]),
+        "polars": (table.select("x"), table["y"]),
+        "lazy": (table.lazy(), "y"),
+        "arrow": (table.to_arrow(), "y"),
+        "parquet": (scan_parquet(tmp_path / "y.parquet", "y"), None),
+        "csv": (scan_csv(tmp_path / "y.csv", "y"), None),
+    }
+    for name, (X, y) in tables.items():
+        model = LogisticRegression(4.0, 1e-6, method="quadratic", bounds=dc.Bounds(-1, 1)).fit(X, y)
+        assert [type(label) for label in model.classes_.tolist()] == [made, made], name
+        assert model.classes_.tolist() == classes, name
+
+
 def test_chunks_threads_and_order_change_nothing(folder, table, monkeypatch):
     here = Memory(table.select(FEATURES), table["cost"]).sample(0.5, coins()).sum(BOTH)
     for cells, cores in ((1 << 11, 1), (1 << 18, 1), (1 << 11, 2), (1 << 13, 7)):

@@ -2,7 +2,6 @@
 
 import csv
 import math
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,11 +10,8 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.linear_model import Ridge
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # studies are a folder of the repository, not of the package
-
-from studies import common, people, sy3, sy4, sy8, sy9  # noqa: E402
-from studies.__main__ import STUDIES, main  # noqa: E402
+from discreet.studies import STUDIES, common, people, run, sy3, sy4, sy8, sy9
+from discreet.studies.__main__ import main
 
 COLUMNS = {
     "sy3": ("method", "epsilon", "n", "repeat", "accuracy", "coefficient_error", "auc", "roc"),
@@ -242,7 +238,17 @@ def test_where_data_are_looked_for(monkeypatch):
     assert common.folder("/given") == Path("/given")
     assert common.folder() == Path("/elsewhere")
     monkeypatch.delenv("DISCREET_DATA")
-    assert common.folder() == ROOT.parent / "shared" / "data"
+    assert common.folder() == Path("data")
+
+
+def test_names_in_either_case(tmp_path, monkeypatch):
+    outcome = common.Outcome([{"value": 1.0}], lambda figure: None, (1, 1), "words")
+    monkeypatch.setattr(sy4, "study", lambda quick, data, workers: outcome)
+    monkeypatch.chdir(tmp_path)
+    text, picture, numbers = run("SY4", quick=True)
+    assert text == "words" and main(["SY4"]) == 0
+    assert picture == Path("output", "studies", "sy4.png") and picture.is_file()
+    assert numbers.read_text(encoding="utf-8").split() == ["value", "1"]
 
 
 def test_the_same_seed_gives_the_same_numbers():

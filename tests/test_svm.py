@@ -13,6 +13,8 @@ from sklearn.svm import LinearSVC as Ordinary
 from discreet import Bounds, Budget, Ledger, NotPrivateWarning
 from discreet.accounting import epsilon
 from discreet.checks import check_audit, check_hostile_rows, check_stated_noise, check_units, estimator_checks, prepared
+from discreet.checks.specimens import Spy as Counting
+from discreet.engines.memory import Memory
 from discreet.models.svm import LinearSVC
 
 SLOW = (check_hostile_rows, check_stated_noise, check_audit)
@@ -126,6 +128,10 @@ def test_replacing_a_row_is_a_promise_too():
         ({"delta": 0.0}, "upper limit on the number of rows that is public"),
         ({"delta": 0.0, "method": "output"}, "upper limit on the number of rows that is public"),
         ({"epsilon": -1}, "epsilon"),
+        ({"max_passes": 99}, "`max_passes` must be a whole number >= 100. Got 99"),
+        ({"max_passes": 1000.0}, "max_passes"),
+        ({"classes": ["yes"]}, "`classes` of LinearSVC must be two or more distinct labels"),
+        ({"classes": ["yes", "yes"]}, "`classes` of LinearSVC must be two or more distinct labels"),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_charged(options, says):
@@ -134,6 +140,52 @@ def test_wrong_options_are_refused_before_anything_is_charged(options, says):
     with pytest.raises(ValueError, match=says):
         LinearSVC(**({"bounds": BOUNDS, "ledger": ledger} | options)).fit(X, y)
     assert ledger.entries == ()
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_a_penalty_that_takes_too_many_passes_is_refused_before_anything_is_charged(delta):
+    """The error names a strength that is enough."""
+    X, y = line(500)
+    ledger = Ledger(Budget(1.0, delta))
+    weak = LinearSVC(1.0, delta, method="output", n=500, strength=2.0**-16, max_passes=2000, bounds=BOUNDS)
+    weak.set_params(ledger=ledger)
+    with pytest.raises(ValueError, match=r"`strength` must be at least 0\.\d+ for `max_passes` = 2,000") as refused:
+        weak.fit(X, y)
+    assert ledger.entries == ()
+    enough = float(str(refused.value).split("at least ")[1].split(" for")[0])
+    model = weak.set_params(strength=enough).fit(X, y)
+    assert not any("raised" in note for note in model.release_.notes) and enough < 2
+    with pytest.raises(ValueError, match="max_passes"):
+        clone(model).set_params(ledger=None, strength=enough / 4).fit(X, y)
+
+
+@pytest.mark.parametrize("strength", [None, 1.0])
+@methods
+def test_rows_too_many_for_the_passes_raise_the_penalty(method, delta, strength):
+    """Whose number had to be paid for, or where the penalty follows the rule: too late, or no reason, to refuse."""
+    X, y = line(3000)
+    rows = Counting(Memory(X, y, labels=True), lambda: None)
+    model = LinearSVC(4.0, delta, method=method, strength=strength, max_passes=150, bounds=BOUNDS)
+    if strength and not delta:  # n is public
+        with pytest.raises(ValueError, match="at least"):
+            model.set_params(n=3000).fit(X, y)
+        return
+    model.set_params(**public(delta, 3000)).fit(rows)
+    assert sum("the penalty was raised to Λ = " in note for note in model.release_.notes) == 1
+    assert len(rows.queries) <= 150 + 2 and model.score(X, y) > 0.9
+    assert (model.release_.epsilon, model.release_.delta) == (4.0, delta)
+
+
+def test_without_delta_units_need_no_limit_of_rows():
+    """Such a limit, and no δ, are not possible together: the error says what is."""
+    X, y = line(300)
+    people = np.arange(300) // 3
+    options = {"bounds": BOUNDS, "unit": people}
+    for more, says in (({"n": 100}, "leave out one"), ({}, "the number of units, and no `max_rows_per_unit`")):
+        with pytest.raises(ValueError, match=says):
+            LinearSVC(4.0, 0.0, max_rows_per_unit=2, **options, **more).fit(X, y)
+    assert LinearSVC(4.0, 0.0, n=100, **options).fit(X, y).release_.unit == "unit"
+    assert LinearSVC(4.0, 1e-6, max_rows_per_unit=2, **options).fit(X, y).release_.unit == "unit"
 
 
 def test_frames_pipelines_and_parameters():

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
 from discreet import Bounds, Budget, Ledger, LedgerError, NotSupported, accounting, events
 from discreet.audit import audit
@@ -23,7 +24,7 @@ from discreet.engines.units import first_of_each, grouped, marks, shares, within
 from discreet.images import Scaled
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
-from discreet.models import LinearRegression, LogisticRegression, OnlineClassifier, PrivateSearchCV
+from discreet.models import KernelRidge, LinearRegression, LogisticRegression, OnlineClassifier, PrivateSearchCV
 from discreet.powers import Powers
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.stats import count, mean, sum
@@ -421,6 +422,18 @@ def test_models_do_not_show_who_they_learnt_from():
     assert b"patient" not in pickle.dumps(model) and "patient" not in repr(pickle.loads(pickle.dumps(model)))
     with pytest.raises(TypeError, match="in memory"):
         model.predict(polars.from_pandas(table[["age", "dose"]]).lazy())
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.Series, list])
+@pytest.mark.filterwarnings("ignore:Unknown section")
+def test_notebooks_and_pipelines_do_not_show_units(kind):
+    """scikit-learn prints the values of parameters; within its own meta-estimators too."""
+    model = LinearRegression(bounds=BOUNDS, unit=kind([f"patient {i}" for i in range(30)]))
+    held = [model, make_pipeline(model), PrivateSearchCV(model, {"clip": [2.0]}), KernelRidge(unit=model.unit)]
+    for one in held:
+        shown = repr(one) + one._repr_html_() + str(one._repr_mimebundle_())
+        assert "unit" in shown and "patient" not in shown
+    assert model.get_params()["unit"] is model.unit and clone(model).get_params()["unit"][3] == "patient 3"
 
 
 def test_a_stream_of_rounds_takes_no_unit():

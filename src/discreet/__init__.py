@@ -30,7 +30,21 @@ from discreet.errors import (
 from discreet.release import Release
 
 if TYPE_CHECKING:
-    from discreet import accounting, anonymity, audit, checks, datasets, events, models, preprocessing, stats
+    from discreet import (
+        accounting,
+        anonymity,
+        audit,
+        checks,
+        datasets,
+        evaluate,
+        events,
+        features,
+        models,
+        plots,
+        preprocessing,
+        pseudonyms,
+        stats,
+    )
     from discreet.engines.sources import scan_csv, scan_parquet
     from discreet.engines.spark import from_spark
     from discreet.ledger import Ledger
@@ -58,10 +72,14 @@ __all__ = [
     "audit",
     "checks",
     "datasets",
+    "evaluate",
     "events",
+    "features",
     "from_spark",
     "models",
+    "plots",
     "preprocessing",
+    "pseudonyms",
     "scan_csv",
     "scan_parquet",
     "stats",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.labels import listed
+from discreet.labels import refuse_classes
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class Bounds:
         object.__setattr__(self, "lower", low)
         object.__setattr__(self, "upper", high)
         object.__setattr__(self, "target", None if target is None else _pair("target", target))
-        object.__setattr__(self, "classes", None if classes is None else _distinct(classes))
+        object.__setattr__(self, "classes", None if classes is None else refuse_classes("Bounds", classes))
         object.__setattr__(self, "columns", columns)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -105,7 +105,10 @@ class Bounds:
         if self.columns is not None and columns is not None:
             return self._ordered(columns)
         if self.width not in (None, width):
-            raise ValueError(f"The bounds are of {self.width} features, the data have {width}.")
+            raise ValueError(
+                f"The bounds are of {self.width} features, the data have {width}. Hint: one low and one high for each "
+                "feature, or one pair of numbers for all."
+            )
         low, high = np.broadcast_to(self.lower, width), np.broadcast_to(self.upper, width)
         return Bounds(low, high, self.target, self.classes)
 
@@ -183,7 +186,8 @@ def _interval(lower: ArrayLike, upper: ArrayLike, columns: Sequence[str] | None)
     if bad.size:
         which = columns[bad[0]] if columns else f"feature {bad[0]}"
         raise ValueError(
-            f"Bounds must be finite, with lower < upper. Got ({low.flat[bad[0]]!r}, {high.flat[bad[0]]!r}) for {which}."
+            f"Bounds must be finite, with lower < upper. Got ({float(low.flat[bad[0]])!r}, "
+            f"{float(high.flat[bad[0]])!r}) for {which}."
         )
     narrow = np.flatnonzero(high / 2 - low / 2 < NARROWEST)
     if narrow.size:
@@ -192,10 +196,3 @@ def _interval(lower: ArrayLike, upper: ArrayLike, columns: Sequence[str] | None)
     low, high = low.copy(), high.copy()
     low.flags.writeable = high.flags.writeable = False
     return low, high
-
-
-def _distinct(classes: Sequence[Any]) -> tuple[Any, ...]:
-    plain = listed(classes)
-    if len(plain) < 2 or len(set(plain)) != len(plain):
-        raise ValueError(f"The `classes` of Bounds must be two or more distinct labels. Got {plain!r}.")
-    return plain

@@ -42,7 +42,8 @@ class Budget:
         for name in ("epsilon", "delta"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
-                raise TypeError(f"The `{name}` of a budget must be a number. Got {value!r}.")
+                hint = " Hint: leave the quotes out." if isinstance(value, str) else ""
+                raise TypeError(f"The `{name}` of a budget must be a number. Got {value!r}.{hint}")
             object.__setattr__(self, name, float(value))
         if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
             raise ValueError(f"The `epsilon` of a budget must be a finite number > 0. Got {self.epsilon!r}.")

@@ -5,46 +5,30 @@ from __future__ import annotations
 import math
 import os
 import threading
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
 
-from discreet.accounting import noise_multiplier, scaled
-from discreet.budget import Budget, Lot, Part, Plan, Share
+from discreet.budget import Budget, Lot, Plan, Share
 from discreet.engines import Rows
 from discreet.engines.memory import Memory
-from discreet.errors import LedgerError, NotPrivateWarning
-from discreet.events import (
-    Approximate,
-    Choice,
-    Composed,
-    Event,
-    Gaussian,
-    Laplace,
-    Minimum,
-    Pure,
-    Repeated,
-    Sampled,
-    one_of,
-)
+from discreet.errors import LedgerError
+from discreet.events import Choice, Composed, Event, Laplace, Minimum, Repeated, Sampled, one_of
 from discreet.inside import Inside
 from discreet.ledger import Ledger
 from discreet.lipschitz import Lipschitz, Score
 from discreet.mechanisms import keystream
 from discreet.mechanisms.choose import exponential
 from discreet.mechanisms.coins import Coins
-from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
-from discreet.mechanisms.laplace import add_laplace
-from discreet.mechanisms.norm import add_norm
+from discreet.noise import FINE, finer, noise_source, perturbed, size_of, std_of
+from discreet.prices import deal
 from discreet.query import WIDEST, BoundedSum, Exact, Image, OneHot, Together
-from discreet.release import NOT_PRIVATE, Release
+from discreet.release import Release
 
-FINE = 31  # noise is at least 2^31 steps of the grid it is added on
+__all__ = ["Bound", "Curator", "deal", "noise_source"]
 
 
 @dataclass(frozen=True)
@@ -154,7 +138,7 @@ class Curator:
         self._refuse(query, widths, event, then)
         if self.sharing:
             query = query.divisible()
-        return _Asked(query.coarser(_noise(event), widths), widths, share, event, then)
+        return _Asked(query.coarser(size_of(event), widths), widths, share, event, then)
 
     def _answer(self, asked: _Asked) -> Release:
         query, widths, event, then = asked.query, asked.widths, asked.event, asked.then
@@ -167,11 +151,11 @@ class Curator:
             total, sensitivity = then.apply(total, query, widths, budget.neighbours)
         symmetric = query.symmetric and total.ndim == 2
         triangle = symmetric and query.triangle
-        fine = max(0, FINE - math.frexp(_noise(event) * float(sensitivity))[1])
-        grid = _times(total.astype(object) if triangle else total, fine)  # a triangle is put together from its entries
-        noisy = self._perturb(grid, sensitivity * (1 << fine), event, symmetric, triangle)
+        fine = max(0, FINE - math.frexp(size_of(event) * float(sensitivity))[1])
+        grid = finer(total.astype(object) if triangle else total, fine)  # a triangle is put together from its entries
+        noisy = perturbed(grid, sensitivity * (1 << fine), event, self._rng, symmetric, triangle)
         value = np.ldexp(noisy.astype(np.float64), exponent - fine)
-        std = _std(event, math.ldexp(float(sensitivity), exponent), value.shape, symmetric, triangle)
+        std = std_of(event, math.ldexp(float(sensitivity), exponent), value.shape, symmetric, triangle)
         name = query.name if then is None else f"{then.name} of {query.name}"
         return self._release(name, value, std, self.costs(asked.share), budget)
 
@@ -193,23 +177,6 @@ class Curator:
             )
         if then is not None:
             then.check(query)
-
-    def _perturb(
-        self, total: Exact, sensitivity: Fraction, event: Event, symmetric: bool = False, triangle: bool = False
-    ) -> Exact:
-        if triangle:  # the sensitivity is that of the upper triangle: one draw for each of its entries
-            upper = np.triu_indices(len(total))
-            noisy = np.empty_like(total)
-            noisy[upper] = self._perturb(total[upper], sensitivity, event)
-            noisy.T[upper] = noisy[upper]
-            return noisy
-        if isinstance(event, Gaussian):
-            # for a sum bounded in ℓ1 the bound serves too: ‖·‖₂ <= ‖·‖₁
-            return add_gaussian(total, sensitivity, event, self._rng, symmetric=symmetric)
-        if isinstance(event, Laplace):
-            return add_laplace(total, sensitivity, event, self._rng)
-        assert isinstance(event, Pure)
-        return add_norm(total, sensitivity, event.epsilon, self._rng, symmetric=symmetric)
 
     def choose(self, query: BoundedSum, share: Share, score: Score) -> Release:
         """The index of a good candidate by the exponential mechanism, scores computed from the query's exact total."""
@@ -432,107 +399,9 @@ class Curator:
         return f"<Curator of {self.ledger.data}>"
 
 
-def deal(plan: Plan) -> tuple[Event, ...]:
-    """What each share of a plan buys: the plan as a whole costs its budget, exactly."""
-    epsilon, delta = plan.budget.epsilon, plan.budget.delta
-    pairs = list(zip(plan.parts, plan.weights, strict=True))
-    if any(part.kind == "minimum" for part in plan.parts):
-        _refuse_minima(plan)
-    if all(part.kind == "approximate" for part in plan.parts) and not plan.budget.pure and plan.rounds == 1:
-        room = 1.0 if len(pairs) == 1 else 1 - 1e-12  # ε adds, δ adds
-        return tuple(Approximate(weight * room * epsilon, weight * room * delta) for _, weight in pairs)
-    if plan.budget.pure:
-        if any(part.kind == "approximate" for part in plan.parts):
-            raise ValueError("This method is known as (ε, δ)-private only: it needs delta > 0. Got delta = 0.")
-        kinds = {"noise": lambda w: Laplace(1 / w), "radial": Pure, "choice": Choice}
-        return scaled(tuple(kinds[part.kind](weight) for part, weight in pairs), epsilon, 0.0)
-    if all(part.kind == "choice" for part in plan.parts) and len(pairs) == 1:
-        return (Choice(epsilon),)
-    templates = tuple(_template(part, weight, _base(plan), plan.budget) for part, weight in pairs)
-    room = epsilon * (1 - 1e-9)  # for the accountant to round upward
-    if plan.rate == 1:
-        rounds = tuple(Repeated(event, plan.rounds) for event in templates) if plan.rounds > 1 else templates
-        return tuple(event.event if isinstance(event, Repeated) else event for event in scaled(rounds, room, delta))
-    (whole,) = scaled((Repeated(Sampled(plan.rate, Composed(templates)), plan.rounds),), room, delta)
-    assert isinstance(whole, Repeated) and isinstance(whole.event, Sampled) and isinstance(whole.event.event, Composed)
-    return whole.event.event.events
-
-
-def _refuse_minima(plan: Plan) -> None:
-    """Raise where the privacy of a minimum is not known."""
-    if plan.budget.pure:
-        raise ValueError("The minimum of a perturbed objective needs delta > 0. Got delta = 0.")
-    if plan.budget.neighbours != "add-remove":
-        raise ValueError(
-            "The privacy of a minimum is stated for add-remove neighbours, not for 'replace-one'. Hint: with "
-            "approximate(weight) in its place, an ε and a δ proved for replace-one can be used."
-        )
-    if plan.rounds > 1 or plan.sampled:
-        raise ValueError("The minimum of a perturbed objective is found once, on all rows: not on sampled lots.")
-
-
-def _base(plan: Plan) -> float:
-    """The noise multiplier of a part of weight 1; parts known as (ε, δ) only get their shares of those first."""
-    rest = math.fsum(w for part, w in zip(plan.parts, plan.weights, strict=True) if part.kind != "approximate")
-    if rest > 1 - 1e-9:
-        return 1.0
-    return noise_multiplier(rest * plan.budget.epsilon, rest * plan.budget.delta) * math.sqrt(rest)
-
-
-def _template(part: Part, weight: float, base: float, budget: Budget) -> Event:
-    if part.kind == "approximate":
-        return Approximate(weight * budget.epsilon, weight * budget.delta)
-    if part.kind == "minimum":
-        return Minimum(base / math.sqrt(weight), part.excess, part.two_sided)
-    # equal weights are equal shares of zero-concentrated privacy: μ²/2 for noise, ε²/8 for a choice
-    return Choice(2 * math.sqrt(weight) / base) if part.kind == "choice" else Gaussian(base / math.sqrt(weight))
-
-
-def noise_source(random_state: Any, stacklevel: int = 4) -> Keystream | None:
-    """None for private noise; for a seed, a keystream that repeats itself, and a warning."""
-    if random_state is None:
-        return None
-    warnings.warn(NOT_PRIVATE, NotPrivateWarning, stacklevel=stacklevel)
-    if isinstance(random_state, np.random.RandomState):
-        return Keystream.seeded(int(random_state.randint(2**31)))
-    if isinstance(random_state, np.random.Generator):
-        return Keystream.seeded(int(random_state.integers(2**63)))
-    return Keystream.seeded(random_state)
-
-
-def _times(total: Exact, power: int) -> Exact:
-    """The total times 2^power: int64 where it surely fits, Python integers where not."""
-    if total.dtype != object and np.abs(total, dtype=np.float64).max(initial=0) < 2.0 ** (62 - power) and power < 63:
-        return np.asarray(total * (1 << power))
-    return np.asarray(total.astype(object) * (1 << power), dtype=object)
-
-
 def _strict(query: BoundedSum, fixed: tuple[int, int]) -> bool:
     """Whether the query by itself refuses a batch of other widths than these: a batch without rows need not be made."""
     table = query.left
     if isinstance(table, OneHot) and (query.right is not None or fixed != (table.columns * table.size, 1)):
         return False
     return max(fixed) <= WIDEST
-
-
-def _noise(event: Event) -> float:
-    """The scale of the noise, in sensitivities."""
-    if isinstance(event, Gaussian):
-        return event.noise_multiplier
-    if isinstance(event, Laplace):
-        return event.scale
-    assert isinstance(event, Pure), "a choice cannot pay for a measurement"
-    return 1 / event.epsilon
-
-
-def _std(event: Event, sensitivity: float, shape: tuple[int, ...], symmetric: bool, triangle: bool) -> Any:
-    """The standard deviation of each entry: one number, or a matrix where it is less off the diagonal."""
-    if isinstance(event, Laplace):
-        return math.sqrt(2) * event.scale * sensitivity
-    std = _noise(event) * sensitivity
-    if isinstance(event, Pure):  # a radius of Gamma(size): each coordinate has variance (size + 1) / ε²
-        size = shape[0] * (shape[0] + 1) // 2 if symmetric else math.prod(shape)
-        std *= math.sqrt(size + 1)
-    if symmetric and not triangle:
-        return np.where(np.eye(shape[0], dtype=bool), std, std / math.sqrt(2))
-    return std

@@ -1,7 +1,15 @@
-"""Tables to try things on, made by a seeded generator: nobody is in them."""
+"""Tables to try things on, made by a seeded generator: nobody is in them.
+
+    python -m discreet.datasets
+
+writes hospital.csv, 20,000 invented patients, and privacy.toml, what is public about them.
+"""
 
 from __future__ import annotations
 
+import csv
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,10 +17,9 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 
-HOSPITAL = Bounds(
-    {"age": (0, 110), "bmi": (10, 60), "smoker": (0, 1), "visits": (0, 50), "blood_pressure": (70, 220)},
-    target=(0, 60_000),
-)
+_RANGES = {"age": (0, 110), "bmi": (10, 60), "smoker": (0, 1), "visits": (0, 50), "blood_pressure": (70, 220)}
+_COSTS = (0, 60_000)
+HOSPITAL = Bounds(_RANGES, target=_COSTS)
 """Public facts about the columns of `hospital`: from what they mean, not from the table."""
 
 
@@ -35,4 +42,49 @@ def hospital(n: int = 20_000, seed: int = 2026) -> tuple[dict[str, NDArray[Any]]
     return columns, cost
 
 
-__all__ = ["HOSPITAL", "hospital"]
+def save(folder: str | Path = ".", n: int = 20_000, seed: int = 2026) -> tuple[Path, Path]:
+    """Write `hospital` as hospital.csv, in whole units, and what is public about it as privacy.toml; where they are.
+
+    A file that is there already is an error: neither a table nor its facts are replaced.
+    """
+    table, facts = Path(folder) / "hospital.csv", Path(folder) / "privacy.toml"
+    for path in (table, facts):
+        if path.exists():
+            raise FileExistsError(f"{path} is there already. Nothing was written.")
+    columns, cost = hospital(n, seed)
+    rows = np.column_stack([*columns.values(), cost])
+    with facts.open("x", encoding="utf-8") as file:
+        file.write(_facts())
+    with table.open("x", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*columns, "cost"])
+        writer.writerows([f"{value:.0f}" for value in row] for row in rows)
+    return table, facts
+
+
+def _facts() -> str:
+    """A privacy.toml from the public bounds."""
+    columns = (
+        f'[columns."{name}"]\nkind = "number"\nlow = {low:.1f}\nhigh = {high:.1f}\n'
+        for name, (low, high) in {**_RANGES, "cost": _COSTS}.items()
+    )
+    return "\n".join(
+        [
+            "# What is public about hospital.csv, and what may be spent on it.\n",
+            '[data]\npath = "hospital.csv"\nunit = "row"\n',
+            *columns,
+            '[budget]\nepsilon = 3.0\ndelta = 1e-06\nneighbours = "add-remove"\n',
+            '[ledger]\npath = "hospital.ledger"\ndata = "hospital"\n',
+        ]
+    )
+
+
+__all__ = ["HOSPITAL", "hospital", "save"]
+
+
+if __name__ == "__main__":
+    try:
+        for written in save():
+            print(f"Written: {written}")
+    except OSError as error:
+        sys.exit(str(error))

@@ -2,8 +2,8 @@
 
 | value | form |
 | --- | --- |
-| None, True, numbers, text | as in JSON; floats to the bit, NaN and infinity too |
-| tuples, dictionaries, bytes, fractions | tagged |
+| None, True, numbers, text | as in JSON; floats to the bit |
+| NaN and infinity, tuples, dictionaries, bytes, fractions | tagged |
 | arrays, numbers of NumPy | type, shape, order and bytes |
 | objects of discreet that are plain data: bounds, events, releases, models ... | class and attributes |
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
@@ -36,26 +37,29 @@ def dump(value: Any) -> str:
     ValueError: a builtin_function_or_method has no stable form
     """
     try:
-        return json.dumps(_plain(value), sort_keys=True)
+        return json.dumps(to_form(value), sort_keys=True, allow_nan=False)
     except RecursionError:
         raise ValueError("what refers to itself has no stable form") from None
 
 
 def load(text: str) -> Any:
     """The value of a document."""
-    return _rich(json.loads(text))
+    return of_form(json.loads(text))
 
 
-def _plain(value: Any) -> Any:
+def to_form(value: Any) -> Any:
+    """The form of a value: what `dump` writes, as lists and dictionaries for a document of one's own."""
     kind = type(value)
+    if kind is float and not math.isfinite(value):
+        return {"float": repr(value)}
     if value is None or kind in (bool, int, float, str):
         return value
     if kind is list:
-        return [_plain(part) for part in value]
+        return [to_form(part) for part in value]
     if kind is tuple:
-        return {"tuple": [_plain(part) for part in value]}
+        return {"tuple": [to_form(part) for part in value]}
     if kind is dict:
-        pairs = [[_plain(key), _plain(part)] for key, part in value.items()]
+        pairs = [[to_form(key), to_form(part)] for key, part in value.items()]
         return {"dict": sorted(pairs, key=lambda pair: json.dumps(pair[0], sort_keys=True))}
     if kind is bytes:
         return {"bytes": _text(value)}
@@ -68,18 +72,21 @@ def _plain(value: Any) -> Any:
     return _object(value)
 
 
-def _rich(form: Any) -> Any:
+def of_form(form: Any) -> Any:
+    """The value of a form; `ValueError` for what is none."""
     if isinstance(form, list):
-        return [_rich(part) for part in form]
+        return [of_form(part) for part in form]
     if not isinstance(form, dict):
         return form
-    ((tag, content),) = form.items()
-    return _READERS[tag](content)
+    if len(form) != 1 or (reader := _READERS.get(next(iter(form)))) is None:
+        raise ValueError("This is no document of discreet: it holds a form that is not known.")
+    (content,) = form.values()
+    return reader(content)
 
 
 def _array(array: Any) -> Any:
     if array.dtype == object:
-        return {"objects": [list(array.shape), [_plain(part) for part in array.ravel().tolist()]]}
+        return {"objects": [list(array.shape), [to_form(part) for part in array.ravel().tolist()]]}
     if array.dtype.hasobject or array.dtype.kind == "V":
         raise ValueError(f"an array of {array.dtype} has no stable form")
     # the order in memory belongs to it: products may differ in the last bit with it
@@ -99,7 +106,7 @@ def _read_array(content: Any) -> Any:
 def _read_objects(content: Any) -> Any:
     shape, parts = content
     array = np.empty(len(parts), dtype=object)
-    array[:] = [_rich(part) for part in parts]
+    array[:] = [of_form(part) for part in parts]
     return array.reshape(shape)
 
 
@@ -107,7 +114,7 @@ def _object(value: Any) -> Any:
     module, name = type(value).__module__, type(value).__qualname__
     if not _at_home(module, name):
         raise ValueError(f"a {name} has no stable form")
-    return {"object": [module, name, {key: _plain(part) for key, part in attributes(value).items()}]}
+    return {"object": [module, name, {key: to_form(part) for key, part in attributes(value).items()}]}
 
 
 def attributes(value: Any) -> dict[str, Any]:
@@ -126,9 +133,11 @@ def _read_object(content: Any) -> Any:
         cls = getattr(cls, part)
     if not (isinstance(cls, type) and (cls.__module__, cls.__qualname__) == (module, name)):
         raise ValueError(f"{module}.{name} is no class that documents hold.")
+    if any(key.startswith("__") for key in state):
+        raise ValueError(f"A {name} holds no attribute of such a name.")
     value: Any = object.__new__(cls)
     for key, part in state.items():
-        object.__setattr__(value, key, _rich(part))
+        object.__setattr__(value, key, of_form(part))
     return value
 
 
@@ -145,10 +154,12 @@ def _bytes(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
+_FLOATS = {repr(number): number for number in (math.nan, math.inf, -math.inf)}
 _READERS: dict[str, Any] = {
-    "tuple": lambda parts: tuple(_rich(part) for part in parts),
-    "dict": lambda pairs: {_rich(key): _rich(part) for key, part in pairs},
+    "tuple": lambda parts: tuple(of_form(part) for part in parts),
+    "dict": lambda pairs: {of_form(key): of_form(part) for key, part in pairs},
     "bytes": _bytes,
+    "float": lambda text: _FLOATS[text],
     "fraction": lambda pair: Fraction(*pair),
     "scalar": lambda pair: np.frombuffer(_bytes(pair[1]), np.dtype(pair[0]))[0],
     "array": _read_array,

@@ -7,7 +7,7 @@ float64 holds exactly. `mechanisms/proofs/images.md` has the proof.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ EXACT_BITS = 52  # sums of products stay below 2^52
 class Scaled:
     """The image (1, a·x + b) of rows x, clipped to bounds first; without the 1 if there is no intercept.
 
+    Where `one` is another number, it stands for the 1.
+
     | a row with | becomes |
     | --- | --- |
     | NaN or infinity | NaN throughout, so that it adds nothing to a sum |
@@ -33,22 +35,27 @@ class Scaled:
     intercept: bool
     scale: Floats
     shift: Floats
+    one: float = 1.0
 
     @classmethod
     def by(cls, bounds: Bounds, intercept: bool) -> Scaled:
         """Features into [-1, 1]."""
         return cls(bounds, intercept, 1 / bounds.half, -bounds.centre / bounds.half)
 
+    def times(self, factor: float) -> Scaled:
+        """The image times a number."""
+        return replace(self, scale=self.scale * factor, shift=self.shift * factor, one=self.one * factor)
+
     def __call__(self, batch: Batch) -> Floats:
         """One vector per row."""
-        z = self._affine(batch, self.scale, self.shift, 1.0)
+        z = self._affine(batch, self.scale, self.shift, self.one)
         np.copyto(z.T, np.nan, where=missing(batch))
         return z
 
     def grid(self, batch: Batch, bits: int, bad: NDArray[np.bool_] | None = None) -> Floats:
         """The same in whole numbers, in units of 2^-bits; zero for `bad` rows (those with something missing)."""
         unit = 2.0**bits
-        z = self._affine(batch, self.scale * unit, self.shift * unit, unit)
+        z = self._affine(batch, self.scale * unit, self.shift * unit, self.one * unit)
         np.rint(z, out=z)
         np.copyto(z.T, 0.0, where=missing(batch) if bad is None else bad)
         return z
@@ -64,9 +71,11 @@ class Scaled:
         return z.T
 
     def _clipped(self, batch: Batch) -> Floats:
-        x = np.empty(batch.X.shape[::-1])
-        np.maximum(batch.X.T, self.bounds.lower[:, None], out=x)
-        np.minimum(x, self.bounds.upper[:, None], out=x)
+        rows, x = batch.X.T, np.empty(batch.X.shape[::-1])
+        if not rows.flags.c_contiguous:
+            np.copyto(x, rows)  # one coordinate after the other first: to clip across rows is slow
+            rows = x
+        np.clip(rows, self.bounds.lower[:, None], self.bounds.upper[:, None], out=x)
         return x
 
 
@@ -90,9 +99,12 @@ def missing(batch: Batch) -> NDArray[np.bool_]:
 
 
 def _missing(batch: Batch) -> NDArray[np.bool_]:
-    # zero times a number is zero, unless it is not finite; and zeros add up to zero in any order
+    # what is not finite makes a sum that is not; so may numbers that are finite and large: those rows are looked at
     with np.errstate(all="ignore"):  # a warning would tell of a value
-        return np.isnan((batch.X * 0.0) @ np.ones(batch.X.shape[1]))
+        found = ~np.isfinite(batch.X @ np.ones(batch.X.shape[1]))
+    if found.any():
+        found[found] = ~np.isfinite(batch.X[found]).all(axis=1)
+    return np.asarray(found)
 
 
 @dataclass(frozen=True, eq=False)

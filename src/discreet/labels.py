@@ -59,6 +59,24 @@ def refuse_kind(owner: str, y: Any, known: Sequence[Any]) -> None:
         )
 
 
+def refuse_classes(owner: str, classes: Any) -> tuple[Any, ...]:
+    """The labels as plain values; raise if they are no list of two or more different ones.
+
+    >>> refuse_classes("Model", [1])
+    Traceback (most recent call last):
+        ...
+    ValueError: The `classes` of Model must be two or more distinct labels. Got (1,).
+    """
+    plain = listed(classes)
+    try:
+        distinct = len(set(plain))
+    except TypeError:
+        raise TypeError(f"The `classes` of {owner} must be labels: numbers or text. Got {plain!r}.") from None
+    if distinct < 2 or distinct != len(plain):
+        raise ValueError(f"The `classes` of {owner} must be two or more distinct labels. Got {plain!r}.")
+    return plain
+
+
 def kind_of(column: Any) -> str | None:
     """What a column holds by its type, "numbers" or "text"; None where the type does not say.
 
@@ -72,6 +90,23 @@ def kind_of(column: Any) -> str | None:
     if (isinstance(kind, str) and kind in "biuf") or _polars_number(dtype):
         return "numbers"
     return "text" if kind in ("U", "T") else None
+
+
+def made_of(column: Any) -> type[bool] | type[float] | None:
+    """The type of labels that a column's own type tells, where it is not whole numbers or text; None where it is.
+
+    >>> made_of(np.array([True])), made_of(np.array([1.0])), made_of(np.array([1])), made_of([True])
+    (<class 'bool'>, <class 'float'>, None, None)
+    """
+    dtype: Any = getattr(column, "dtype", None)
+    categories = getattr(dtype, "categories", None)
+    dtype = getattr(categories, "dtype", dtype)  # of pandas: those of the labels
+    kind = getattr(dtype, "kind", None)
+    if kind == "b" or str(dtype) == "Boolean":
+        return bool
+    if kind == "f" or (hasattr(dtype, "is_float") and dtype.is_float()):
+        return float
+    return None
 
 
 def _polars_number(dtype: Any) -> bool:
@@ -105,6 +140,8 @@ def listed(labels: Iterable[Any]) -> tuple[Any, ...]:
     """
     if isinstance(labels, (str, bytes)):
         raise TypeError(f"The `classes` must be a list of labels. Got {labels!r}. Hint: [{labels!r}, ...].")
+    if not isinstance(labels, Iterable):
+        raise TypeError(f"The `classes` must be a list of labels. Got {labels!r}.")
     return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
 
 

@@ -22,89 +22,21 @@ import pickle
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from discreet import accounting
 from discreet.accounting import curves, gauss
 from discreet.accounting.bounds import from_renyi
 from discreet.budget import Budget
+from discreet.currency import Currency, CurrencyName, cost_of, fits, rho
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.events import Choice, Composed, Event, Gaussian, Minimum, Sampled, flatten
+from discreet.events import Composed, Event, Minimum, Sampled, flatten
 from discreet.stores import Entry, MemoryStore, SqliteStore, Store
 
 if TYPE_CHECKING:
     from discreet.retry import Retrying
 
-CurrencyName = Literal["pure", "gdp", "renyi"]
-
-
-@dataclass(frozen=True)
-class Currency:
-    """How costs are counted: fixed when a ledger opens."""
-
-    name: CurrencyName
-    budget: Budget
-    reserve: float = 0.0
-    order: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.name not in get_args(CurrencyName):
-            raise ValueError(f"The `currency` of a ledger is 'pure', 'gdp' or 'renyi'. Got {self.name!r}.")
-        if self.name != "pure" and self.budget.pure:
-            raise ValueError(f"The currency {self.name!r} needs delta > 0. Hint: currency='pure' for delta = 0.")
-        if not 0 <= self.reserve <= self.budget.delta or (self.reserve and self.reserve == self.budget.delta):
-            raise ValueError(f"The `reserve` must be within [0, delta). Got {self.reserve!r}.")
-        whole = isinstance(self.order, int) and not isinstance(self.order, bool)
-        if self.order is not None and (self.name != "renyi" or not whole or self.order < 2):
-            raise ValueError(f"The `order` of a ledger is a whole number >= 2, for 'renyi' only. Got {self.order!r}.")
-        if self.name == "renyi" and self.order is None:
-            object.__setattr__(self, "order", accounting.best_order(self.budget.epsilon, self._delta))
-
-    @property
-    def _delta(self) -> float:
-        return self.budget.delta - self.reserve
-
-    @property
-    def cap(self) -> float:
-        """How much may be spent."""
-        return _cap(self)
-
-    @property
-    def slack_cap(self) -> float:
-        """How much δ may be spent by events known only as (ε, δ)."""
-        return self.budget.delta if self.name == "pure" else self.reserve
-
-    def cost(self, event: Event) -> float:
-        """What an event costs."""
-        if self.name == "pure":
-            return curves.pure(event)
-        if self.name == "gdp":
-            return math.nextafter(curves.mu(event) ** 2, math.inf)
-        assert self.order is not None
-        return curves.renyi(event, self.order)
-
-    def epsilon(self, amount: float) -> float:
-        """The ε, at the budget's δ, that an amount of this currency guarantees."""
-        if amount <= 0:
-            return 0.0
-        if self.name == "pure":
-            return amount
-        if self.name == "gdp":
-            return gauss.epsilon_of(math.sqrt(amount), self._delta)
-        assert self.order is not None
-        return from_renyi(self.order, amount, self._delta)
-
-
-@lru_cache(maxsize=256)
-def _cap(currency: Currency) -> float:
-    epsilon, delta = currency.budget.epsilon, currency._delta
-    if currency.name == "pure":
-        return epsilon
-    if currency.name == "gdp":
-        return float(accounting.mu(epsilon, delta) ** 2)
-    assert currency.order is not None
-    return accounting.renyi_cap(epsilon, delta, currency.order)
+__all__ = ["Currency", "CurrencyName", "Detached", "Ledger", "open_ledger"]
 
 
 class Ledger:
@@ -133,7 +65,8 @@ class Ledger:
     >>> ledger.charge("histogram", Laplace(1.0))
     Traceback (most recent call last):
     ...
-    discreet.errors.BudgetExceeded: 'histogram' would cost ε = 1, but ε = 0.75 is left of 1. Nothing was charged.
+    discreet.errors.BudgetExceeded: 'histogram' would cost ε = 1, but ε = 0.75 is left of 1. Nothing was charged. Hint:
+    ask with epsilon <= 0.75, or for less.
     """
 
     def __init__(
@@ -245,8 +178,8 @@ class Ledger:
     def _admit(self, entry: Entry, before: tuple[Entry, ...]) -> None:
         currency = self.currency
         spent, slack = self._amounts(before)
-        cost, more = _cost(currency, entry.event)
-        if _fits(spent + cost, currency.cap) and _fits(slack + more, currency.slack_cap):
+        cost, more = cost_of(currency, entry.event)
+        if fits(spent + cost, currency.cap) and fits(slack + more, currency.slack_cap):
             return
         if not before and accounting.epsilon(entry.event, self.budget.delta) <= self.budget.epsilon:
             return  # the first charge of all: its choice saw nothing, so exact accounting of it alone is enough
@@ -262,7 +195,7 @@ class Ledger:
         message += f" and δ = {slack:.3g} of its own" if slack else ""
         message += f", but ε = {left:.6g} is left of {self.budget.epsilon:g}"
         message += f" (δ = {self.budget.delta:g})" if self.budget.delta else ""
-        return message + ". Nothing was charged." + self._hint(entry.event, slack)
+        return message + ". Nothing was charged." + (self._hint(entry.event, slack) or _way_on(left))
 
     def _hint(self, event: Event, slack: float) -> str:
         if self.currency.name == "gdp" and any(isinstance(leaf, Sampled) for leaf, _ in flatten(event)):
@@ -281,7 +214,7 @@ class Ledger:
         return self._store.entries()
 
     def _amounts(self, entries: tuple[Entry, ...]) -> tuple[float, float]:
-        costs = [_cost(self.currency, entry.event) for entry in entries]
+        costs = [cost_of(self.currency, entry.event) for entry in entries]
         return math.fsum(cost for cost, _ in costs), math.fsum(slack for _, slack in costs)
 
     @property
@@ -315,7 +248,7 @@ class Ledger:
     @property
     def rho(self) -> float:
         """Everything charged, as zero-concentrated differential privacy; for Gaussian noise μ²/2."""
-        return math.fsum(times * _rho(leaf) for leaf, times in flatten(self._event))
+        return math.fsum(times * rho(leaf) for leaf, times in flatten(self._event))
 
     @property
     def _event(self) -> Event:
@@ -375,11 +308,6 @@ class Ledger:
         )
 
 
-def _fits(amount: float, cap: float) -> bool:
-    # A budget is stated to twelve digits: ten charges of 0.1 fit in 1, though ten times the float 0.1 is more than 1.
-    return amount <= cap * (1 + 2.0**-40)
-
-
 def open_ledger(ledger: Any, budget: Budget) -> Ledger:
     """The ledger given, if a question under this budget may be charged to it; one of its own, with just it, if None."""
     if ledger is None:
@@ -387,9 +315,18 @@ def open_ledger(ledger: Any, budget: Budget) -> Ledger:
     if isinstance(ledger, Detached):
         ledger.refuse()
     if not isinstance(ledger, Ledger):
-        raise TypeError(f"The `ledger` must be a discreet.Ledger or None. Got {type(ledger).__name__}.")
+        raise TypeError(
+            f"The `ledger` must be a discreet.Ledger or None. Got {type(ledger).__name__}. Hint: Ledger(budget), or "
+            "Ledger.open(path, budget) for one that lasts."
+        )
     ledger.check(budget)
     return ledger
+
+
+def _way_on(left: float) -> str:
+    if left < 1e-3:
+        return " Hint: the budget is spent; go on with what was released, or ask whoever answers for the data."
+    return f" Hint: ask with epsilon <= {math.floor(left * 1e4 + 1e-6) / 1e4:g}, or for less."
 
 
 @dataclass(frozen=True)
@@ -404,19 +341,3 @@ class Detached:
             f"This model was unpickled without its ledger of {self.data}; fitting it again would spend outside the "
             "account. Hint: set_params(ledger=...)."
         )
-
-
-@lru_cache(maxsize=4096)
-def _cost(currency: Currency, event: Event) -> tuple[float, float]:
-    return currency.cost(event), curves.slack(event)
-
-
-def _rho(event: Event) -> float:
-    if isinstance(event, Gaussian):
-        return 1 / (2 * event.noise_multiplier**2)
-    if isinstance(event, Minimum):
-        return curves.mu(event) ** 2 / 2
-    if isinstance(event, Sampled):  # no amplification is claimed
-        return math.fsum(times * _rho(leaf) for leaf, times in flatten(event.event))
-    pure = curves.pure(event)
-    return pure**2 / 8 if isinstance(event, Choice) and event.rule == "exponential" else pure**2 / 2

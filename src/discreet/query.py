@@ -8,66 +8,44 @@ that row alone, bit for bit, and sums agree in any order of addition. `mechanism
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from discreet.batch import Batch, Image, rows_of
 from discreet.budget import Neighbours
+from discreet.lattice import Lattice, halved, norms, width_of
+from discreet.totals import Exact, Floats, Ints, Total, product, root_above
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Exact = NDArray[Any]  # whole numbers: int64 where they fit, Python integers where not
+__all__ = [
+    "BITS",
+    "EXACT",
+    "LARGEST",
+    "ROWS",
+    "WIDEST",
+    "Batch",
+    "BoundedSum",
+    "Exact",
+    "Floats",
+    "Image",
+    "Ints",
+    "Lattice",
+    "OneHot",
+    "Together",
+    "Total",
+    "halved",
+    "root_above",
+]
 
 BITS = 23  # of a factor of up to 128 columns: 2 * 23 + log2(128) = 53
 EXACT = 1 << 53  # whole numbers up to here are exact in float64
 WIDEST = 1 << 12  # columns of a factor
 LARGEST = 1 << 24  # entries of a total
 ROWS = 1 << 14  # at most so many rows in a batch: totals stay below 2^63
-
-
-@dataclass(frozen=True, repr=False)
-class Batch:
-    """Some rows.
-
-    Parameters
-    ----------
-    X, y : features and targets.
-    share : what each row is multiplied by in a sum, from 0 to 1: rows of a unit have shares that add up to 1 at most,
-        so that together they add no more than one row may. None: each row is its own.
-    """
-
-    X: NDArray[Any]
-    y: NDArray[Any] | None = None
-    share: Floats | None = None
-    _made: dict[Any, Any] = field(default_factory=dict, compare=False)
-
-    def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What `make` makes of this batch: made once, however many sums ask for it."""
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
-
-    def shared(self, share: Floats) -> Batch:
-        """The same rows, each counting for a share; what was made of them is theirs still."""
-        return Batch(self.X, self.y, share, self._made)
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    @property
-    def lost(self) -> NDArray[np.bool_]:
-        """Rows whose target is missing: they count for nothing, in sums of features too."""
-        if self.y is None or self.y.dtype.kind != "f":
-            return np.zeros(len(self), dtype=bool)
-        return np.asarray(~np.isfinite(self.y))
-
-
-Image = Callable[[Batch], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -84,7 +62,7 @@ class OneHot:
 
     def read(self, batch: Batch) -> NDArray[Any]:
         """The codes of a batch, one column per table."""
-        codes = _rows_of(self.codes, batch)
+        codes = rows_of(self.codes, batch)
         if codes.shape[1:] != (self.columns,) and not (self.columns == 1 and codes.ndim == 1):
             raise ValueError(f"The codes of OneHot must be {self.columns} a row.")
         return codes.reshape(len(batch), self.columns)
@@ -168,8 +146,8 @@ class BoundedSum:
                 self.left.read(empty)
                 left = self.left.columns * self.left.size
             else:
-                left = _width(_rows_of(self.left, empty))
-            right = 1 if self.right is None else _width(_rows_of(self.right, empty))
+                left = width_of(rows_of(self.left, empty))
+            right = 1 if self.right is None else width_of(rows_of(self.right, empty))
         if right > WIDEST or (left > WIDEST and not isinstance(self.left, OneHot)) or left * right > LARGEST:
             raise ValueError(f"A bounded sum has at most {WIDEST} columns in a factor and {LARGEST} entries in all.")
         return left, right
@@ -227,9 +205,9 @@ class BoundedSum:
             if isinstance(self.left, OneHot):
                 return self._tabulate(self.left, batch)
             image = self.left
-            a = batch.once(image, lambda: _rows_of(image, batch))
-            b = a if self.symmetric else None if self.right is None else _rows_of(self.right, batch)
-            grid_a, grid_b = self.lattices(self._same((_width(a), 1 if b is None else _width(b))))
+            a = batch.once(image, lambda: rows_of(image, batch))
+            b = a if self.symmetric else None if self.right is None else rows_of(self.right, batch)
+            grid_a, grid_b = self.lattices(self._same((width_of(a), 1 if b is None else width_of(b))))
             left, shrunk = self._left(a, grid_a, batch)
             if self.joint and b is not None and b is not a:
                 b = b * (shrunk if b.ndim == 1 else shrunk[:, None])
@@ -238,7 +216,7 @@ class BoundedSum:
             right = left if b is a else self._right(b, grid_b, len(batch))
             if batch.share is not None:
                 left, right = _shared(left, right, batch.share)
-            total = _product(left, right, min(ROWS, EXACT // (grid_a.limit * grid_b.limit)))
+            total = product(left, right, min(ROWS, EXACT // (grid_a.limit * grid_b.limit)))
         return total.reshape(a.shape[1:] + (() if b is None else b.shape[1:]))
 
     def sizes(self, batch: Batch) -> Floats:
@@ -246,9 +224,9 @@ class BoundedSum:
         with np.errstate(all="ignore"):
             image = self.left
             assert not isinstance(image, OneHot)
-            a = _rows_of(image, batch)
-            grid, _ = self.lattices(self._same((_width(a), 1)))
-            size = _norms(self._left(a, grid, batch)[0], self.order)
+            a = rows_of(image, batch)
+            grid, _ = self.lattices(self._same((width_of(a), 1)))
+            size = norms(self._left(a, grid, batch)[0], self.order)
         return np.asarray(np.ceil(size * (1 + 2.0**-40)))
 
     def divisible(self) -> BoundedSum:
@@ -282,9 +260,9 @@ class BoundedSum:
             weights: list[Floats | None] = [None]
             tail: tuple[int, ...] = ()
         else:
-            b = _rows_of(self.right, batch)
-            self._same((table.columns * table.size, _width(b)))
-            right = self.lattices((1, _width(b)))[1].quantise(b, self.order)[0]
+            b = rows_of(self.right, batch)
+            self._same((table.columns * table.size, width_of(b)))
+            right = self.lattices((1, width_of(b)))[1].quantise(b, self.order)[0]
             weights = list(right if batch.share is None else np.trunc(right * batch.share))
             tail = b.shape[1:]
         counts = [
@@ -322,58 +300,6 @@ class Together:
         return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
 
 
-@dataclass(frozen=True)
-class Lattice:
-    """The grid of one factor: unit 2^exponent, integer vectors of norm at most `limit`."""
-
-    exponent: int
-    limit: int
-
-    @classmethod
-    def of(cls, norm: float, bits: int, width: int) -> Lattice:
-        # squares of `width` coordinates of `bits` bits add up below 2^53
-        bits = min(bits, (53 - (width - 1).bit_length()) // 2) if width > 1 else bits
-        mantissa, power = math.frexp(norm)
-        exponent = (
-            power - bits - (mantissa == 0.5)
-        )  # the smallest power of two that is at least the norm has `bits` bits
-        return cls(exponent, math.floor(math.ldexp(norm, -exponent)))
-
-    def quantise(
-        self, values: NDArray[Any], order: int, box: bool = False, lost: NDArray[np.bool_] | bool = False
-    ) -> tuple[Floats, Floats]:
-        """Rows to columns of whole numbers, of norm (in a box: each) at most `limit`, and by what each was multiplied.
-
-        Bad and `lost` rows become zero.
-        """
-        z = np.empty((_width(values), len(values)))
-        np.multiply(values.reshape(len(values), len(z)).T, math.ldexp(1.0, -self.exponent), out=z)
-        np.rint(z, out=z)
-        size = _norms(z, 1 if box else order)
-        if box:
-            np.clip(z, -self.limit, self.limit, out=z)
-            np.copyto(z, 0.0, where=~np.isfinite(size) | lost)
-            return z, np.ones(z.shape[1])
-        factor = np.where(size > self.limit, self._room(len(z), order) / size, 1.0)
-        z *= factor
-        np.rint(z, out=z)
-        np.copyto(z, 0.0, where=~np.isfinite(size) | lost)
-        return z, factor
-
-    def line(self, z: Floats, coefficients: ArrayLike) -> Floats:
-        """θ·x for each row x on this grid, for each θ there is: θ is put on a grid too, where the product is exact."""
-        theta = np.asarray(coefficients, np.float64)
-        # |θ·z| <= ‖θ‖·limit in grid units: below 2^52
-        unit = math.frexp(max(float(np.sqrt((theta * theta).sum())), 2.0**-900))[1] - (50 - self.limit.bit_length())
-        whole = np.rint(theta * math.ldexp(1.0, -unit))
-        return np.asarray((whole @ z) * math.ldexp(1.0, unit + self.exponent))
-
-    def _room(self, width: int, order: int) -> float:
-        # rounding moves a vector by at most √width/2 (ℓ2) or width/2 (ℓ1); the last factor is for float error
-        margin = math.sqrt(width) / 2 if order == 2 else width / 2
-        return max(0.0, self.limit - margin) * (1 - 2.0**-40)
-
-
 def _one(batch: Batch) -> Floats:
     return np.ones(len(batch))
 
@@ -385,81 +311,3 @@ def _shared(left: Floats, right: Floats, share: Floats) -> tuple[Floats, Floats]
         both = np.trunc(left * root)
         return both, both
     return np.trunc(left * share), right
-
-
-def _norms(z: Floats, order: int) -> Floats:
-    size = halved(z * z if order == 2 else np.abs(z))
-    return np.sqrt(size, out=size) if order == 2 else size
-
-
-def halved(terms: Floats) -> Floats:
-    """The sum over the first axis: half of it to the other half, again and again. `terms` is used up.
-
-    Unlike a library's sum it goes in an order that depends on the number of terms alone, so that the bits of a column's
-    sum are the same whatever the layout and the neighbours.
-    """
-    left = len(terms)
-    while left > 1:
-        half = left // 2
-        terms[:half] += terms[left - half : left]
-        left -= half
-    return terms[0] if len(terms) else np.zeros(terms.shape[1:])
-
-
-def _product(left: Floats, right: Floats, rows: int) -> Ints:
-    """The product left @ right.T in exact integers: `rows` columns at a time keep every sum below 2^53."""
-    if len(left) * len(right) <= 16:  # narrow: integers directly
-        return np.asarray(left.astype(np.int64) @ right.astype(np.int64).T)
-    even = left.shape[1] // rows * rows
-    a = left[:, :even].reshape(len(left), -1, rows).swapaxes(0, 1)
-    b = a if right is left else right[:, :even].reshape(len(right), -1, rows).swapaxes(0, 1)
-    total: Ints = (a @ b.swapaxes(1, 2)).astype(np.int64).sum(axis=0)
-    total += (left[:, even:] @ right[:, even:].T).astype(np.int64)
-    return total
-
-
-class Total:
-    """A running sum of integer arrays that cannot overflow: two words, carried exactly."""
-
-    def __init__(self) -> None:
-        self._high: Ints | None = None
-        self._low: Ints | None = None
-
-    def add(self, part: Ints) -> None:
-        """Add one batch's total."""
-        high, low = part >> 32, part & 0xFFFFFFFF
-        self._high = high if self._high is None else self._high + high
-        self._low = low if self._low is None else self._low + low
-
-    def merge(self, other: Total) -> None:
-        """Add another running sum."""
-        if other._high is not None and other._low is not None:
-            self._high = other._high if self._high is None else self._high + other._high
-            self._low = other._low if self._low is None else self._low + other._low
-
-    def value(self) -> Exact:
-        """The sum so far: int64 where it fits, Python integers where not."""
-        assert self._high is not None and self._low is not None
-        if np.abs(self._high).max(initial=0) < 1 << 30 and self._low.max(initial=0) < 1 << 62:
-            return np.asarray(self._high * (1 << 32) + self._low)
-        return np.asarray(self._high.astype(object) * (1 << 32) + self._low.astype(object), dtype=object)
-
-
-def _rows_of(image: Image, batch: Batch) -> NDArray[Any]:
-    values = np.asarray(image(batch))
-    if values.ndim == 0 or len(values) != len(batch):
-        raise ValueError("A factor of a bounded sum must give one value or one vector for each row.")
-    return values
-
-
-def _width(values: NDArray[Any]) -> int:
-    if values.ndim not in (1, 2):
-        raise ValueError(f"A factor of a bounded sum is one value or one vector per row. Got {values.ndim} dimensions.")
-    return 1 if values.ndim == 1 else values.shape[1]
-
-
-def root_above(squared: int) -> Fraction:
-    root = math.isqrt(squared)
-    if root * root == squared:
-        return Fraction(root)
-    return Fraction(math.isqrt(squared << 64) + 1, 1 << 32)

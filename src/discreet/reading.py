@@ -25,6 +25,7 @@ class Reading:
     shown : whether something of the run was shown already, by a callback say: then a second run pays again.
     charges : what was charged so far.
     started : whether rows were asked for since: what happens from then on may depend on them.
+    outlook : what a failure means for what comes next; empty for what it means to a run by itself.
     """
 
     budget: Budget
@@ -32,6 +33,7 @@ class Reading:
     shown: bool = False
     charges: Sequence[Event] = ()
     started: bool = False
+    outlook: str = ""
 
     def of(self, rows: Any) -> Any:
         """The rows, watched; rows that are watched already stay with the run that began first."""
@@ -60,6 +62,8 @@ class Reading:
 
     @property
     def _outlook(self) -> str:
+        if self.outlook:
+            return self.outlook
         if self.shown:
             return "what was shown while it ran has left, so a second run pays again."
         if self.retrying:

@@ -50,6 +50,7 @@ from discreet.budget import Budget
 from discreet.documents import dump, load
 from discreet.errors import DiscreetWarning, LedgerError, NotSupported, ReadError
 from discreet.events import Event
+from discreet.labels import unit_name
 from discreet.ledger import Ledger
 from discreet.reading import Reading
 from discreet.stores import Entry, Mark, Store
@@ -109,6 +110,8 @@ class Retrying(Ledger):
             raise NotSupported("Rows that were mapped or sampled are not retried. Hint: hand over the rows themselves.")
         kept = {name: value for name, value in arguments.items() if name not in ASIDE}
         version = getattr(rows, "version", None)
+        if callable(version) and kept.get("unit") is not None:
+            kept["unit"] = unit_name(kept["unit"])  # of a column of its own, the version tells what it holds
         data = [rows.width, rows.columns, _roles(rows), self.version, version() if callable(version) else None]
         return Attempt(self, _key(_secret(self._store), what, kept, [budget.to_dict(), *data]), budget)
 

@@ -31,6 +31,16 @@ def kind(of: pa.DataType) -> Kind:
     return "nothing" if types.is_null(of) else "other"
 
 
+def made_of(of: pa.DataType) -> type[bool] | type[float] | None:
+    """What labels of this type are made of, where that is not whole numbers or text.
+
+    >>> made_of(pa.bool_()), made_of(pa.float32()), made_of(pa.int8())
+    (<class 'bool'>, <class 'float'>, None)
+    """
+    of = of.value_type if pa.types.is_dictionary(of) else of
+    return bool if pa.types.is_boolean(of) else float if pa.types.is_floating(of) else None
+
+
 class Room:
     """A place for each thread to read features into, again and again: fresh memory would be slower."""
 

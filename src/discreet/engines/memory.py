@@ -19,7 +19,7 @@ from discreet.engines.content import Content
 from discreet.engines.tables import CELLS, Array, Mapped, apart, chosen, column, label_column, table
 from discreet.engines.units import Units, first_of_each, marks, within
 from discreet.errors import NotSupported
-from discreet.labels import canonical, codes_of
+from discreet.labels import canonical, codes_of, made_of
 from discreet.query import ROWS, Batch, BoundedSum, Exact, Image, Together, Total
 
 T = TypeVar("T")
@@ -46,6 +46,7 @@ class Memory:
     _units: Units | None = None
     _places: NDArray[np.intp] | None = None  # of the rows that are left, once some were dropped
     _whole: int = 0
+    _made: Callable[[Any], Any] | None = None  # what labels are made of, where their column says so
 
     def __init__(
         self,
@@ -62,6 +63,7 @@ class Memory:
         X, unit = apart(X, unit)
         self._table = table(X, numeric)
         self._y = None if y is None else label_column(y, "y") if labels else column(y, "y")
+        self._made = made_of(y) if labels else None
         self.columns, self.width = self._table.columns, self._table.width
         if self._y is not None and len(self._y) != len(self._table):
             raise ValueError(
@@ -144,7 +146,7 @@ class Memory:
         """The same rows, with the place of each target in a public list of classes; NaN for any other."""
         codes = codes_of(self.targets(), classes).astype(np.float64)
         some = self._take(slice(None))
-        some._y = np.where(codes < 0, np.nan, codes)
+        some._y, some._made = np.where(codes < 0, np.nan, codes), None
         return some
 
     def map(self, image: Image, columns: Sequence[str] | None = None) -> Memory:
@@ -176,7 +178,8 @@ class Memory:
         targets = self.targets()
         labels = targets.tolist() if targets.dtype != object else [canonical(value) for value in targets]
         counts = Counter(0.0 if label == 0 and isinstance(label, float) else label for label in labels)  # -0.0 is 0.0
-        return {label: count for label, count in counts.items() if label is not None and label == label}
+        made = self._made or (lambda label: label)
+        return {made(label): count for label, count in counts.items() if label is not None and label == label}
 
     def sample(self, rate: float, coins: Coins) -> Memory:
         """A Poisson sample of the units, or of the rows where there are none."""
@@ -234,7 +237,7 @@ class Memory:
         rows = rows if isinstance(rows, slice) else np.flatnonzero(rows)
         some = Memory.__new__(Memory)
         some._block, some._start, some.columns, some.width = self._block, self._start, self.columns, self.width
-        some.unit = self.unit
+        some.unit, some._made = self.unit, self._made
         some._places, some._whole = self._places, self._whole
         if not isinstance(rows, slice):  # a row keeps its place: what is drawn of a block is drawn by it
             some._places, some._whole = rows if self._places is None else self._places[rows], self._span

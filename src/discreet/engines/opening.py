@@ -39,6 +39,12 @@ def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False
             if isinstance(unit, str) and unit == y:
                 raise ValueError(f"The column {y!r} is the target: it cannot be the unit too.")
             X, y = apart(X, y)
+        elif isinstance(y, str):
+            names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
+            raise ValueError(
+                f"There is no column {y!r} to be the target. "
+                + (f"There are: {names}." if names else "Hint: an array has no names; give y as an array.")
+            )
         return Memory(X, y, numeric=numeric, labels=labels, unit=unit)
     if y is not None:
         raise ValueError("Rows behind an engine bring their own target: leave y out.")

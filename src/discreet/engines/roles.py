@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
-from discreet.engines.arrow import Room, kind, matrix, objects
+from discreet.engines.arrow import Room, kind, made_of, matrix, objects
 from discreet.engines.source import Source
 from discreet.engines.tables import Array, _check_kinds, _names
 
@@ -55,6 +56,11 @@ class Roles:
     def text(self) -> bool:
         """Whether the target is text."""
         return self.target is not None and kind(self.source.schema.field(self.target).type) == "text"
+
+    def labelled(self, counts: Mapping[Any, int]) -> dict[Any, int]:
+        """Counts by label, each label of the type that the target's column is of."""
+        made = None if self.target is None else made_of(self.source.schema.field(self.target).type)
+        return {label if made is None else made(label): count for label, count in counts.items()}
 
     def _kinds(self) -> list[tuple[str, bool]]:
         return [(name, kind(self.source.schema.field(name).type) in ("number", "nothing")) for name in self.features]

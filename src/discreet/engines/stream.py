@@ -69,8 +69,14 @@ class Stream:
     def expecting(self, *, numeric: bool = True, labels: bool = False) -> Stream:
         """The same rows for a use of them: features of any type if not `numeric`, targets of any with `labels`."""
         some = self._copy()
-        some._roles = self._roles.expecting(numeric, labels or any(isinstance(step, Coding) for step in self._steps))
+        if any(isinstance(step, Imaging) for step in self._steps):
+            numeric = self._roles.numeric  # features are numbers by now, whatever they were made of
+        some._roles = self._roles.expecting(numeric, labels or self._coded)
         return some
+
+    @property
+    def _coded(self) -> bool:
+        return any(isinstance(step, Coding) for step in self._steps)
 
     # what was asked, recorded
 
@@ -221,7 +227,8 @@ class Stream:
         def work(parts: Iterator[Part]) -> Counter[Any]:
             return sum((tally(part.target) for part in parts), Counter())
 
-        return dict(sum(self.each(work, features=False), Counter()))
+        counts: Counter[Any] = sum(self.each(work, features=False), Counter())
+        return dict(counts) if self._coded else self._roles.labelled(counts)
 
     def count_replace_one(self) -> int:
         """The number of rows: public under replace-one neighbours, and only there."""

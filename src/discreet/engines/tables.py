@@ -278,9 +278,14 @@ def _numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
     if values.dtype.kind in "mM":
         raise TypeError(f"{name} holds dates, not numbers. Hint: make numbers of them, such as days since a day.")
+    otherwise = (
+        "classes are for a classifier, such as LogisticRegression"
+        if name == "y"
+        else "encode categories with OneHotEncoder(categories=...)"
+    )
     raise TypeError(
-        f"{name} is of type {values.dtype}, not of numbers. Hint: {name}.astype(float) where they are numbers; encode "
-        "categories with OneHotEncoder(categories=...)."
+        f"{name} is of type {values.dtype}, not of numbers. Hint: {name}.astype(float) where they are numbers; "
+        f"{otherwise}."
     )
 
 

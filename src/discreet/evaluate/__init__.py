@@ -1,26 +1,32 @@
-"""How good a model is (CL12).
+"""How good a model is (CL12), and how good it would be at another ε.
 
-For rows that you may see, exact and NOT private: `roc`, `auc`, `confusion`, `calibration`, `error_curve`. For private
-test rows, with noise that is paid for: `private_accuracy`, `private_confusion`, `private_auc`, `private_calibration`,
-and `private_scores`, from which `auc_of`, `roc_of` and `calibration_of` are made for nothing more.
+For rows that you may see, exact and NOT private: `roc`, `auc`, `confusion`, `calibration`, `frontier`, `error_curve`;
+`simulate` makes such rows from public facts. For private test rows, with noise that is paid for: `private_accuracy`,
+`private_confusion`, `private_auc`, `private_calibration`, and `private_scores`, from which `auc_of`, `roc_of` and
+`calibration_of` are made for nothing more.
 """
 
 from discreet.evaluate.curves import Calibration, Confusion, Roc, auc, calibration, confusion, roc
+from discreet.evaluate.frontier import Frontier, frontier
 from discreet.evaluate.paid import private_accuracy, private_confusion
 from discreet.evaluate.scores import auc_of, calibration_of, private_auc, private_calibration, private_scores, roc_of
+from discreet.evaluate.simulate import Simulated, simulate
 from discreet.evaluate.study import ErrorCurve, error_curve
 
 __all__ = [
     "Calibration",
     "Confusion",
     "ErrorCurve",
+    "Frontier",
     "Roc",
+    "Simulated",
     "auc",
     "auc_of",
     "calibration",
     "calibration_of",
     "confusion",
     "error_curve",
+    "frontier",
     "private_accuracy",
     "private_auc",
     "private_calibration",
@@ -28,4 +34,5 @@ __all__ = [
     "private_scores",
     "roc",
     "roc_of",
+    "simulate",
 ]

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 
-from discreet.evaluate.axes import axes
+from discreet.plots import rates
+from discreet.plots.style import axes
 
 Floats = NDArray[np.float64]
 
@@ -28,12 +29,7 @@ class Roc:
 
     def plot(self, ax: Any = None, label: str | None = None) -> Any:
         """The curve, with the diagonal of a guess."""
-        ax = axes(ax)
-        ax.plot(self.fpr, self.tpr, label=label or f"AUC {self.auc:.3f}")
-        ax.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle=":")
-        ax.set(xlabel="false positive rate", ylabel="true positive rate")
-        ax.legend(loc="lower right")
-        return ax
+        return rates.roc(self, label=label, axes=ax)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +59,7 @@ class Confusion:
         """The table, each row as shares of its class."""
         ax = axes(ax)
         shares = np.nan_to_num(_shares(self.counts, self.counts.sum(axis=1, keepdims=True)))
-        ax.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+        ax.imshow(shares, cmap="Greys", vmin=0, vmax=1)
         for (i, j), count in np.ndenumerate(self.counts):
             ax.text(j, i, f"{count:.0f}", ha="center", va="center", color="white" if shares[i, j] > 0.5 else "black")
         places = range(len(self.classes))
@@ -93,13 +89,7 @@ class Calibration:
 
     def plot(self, ax: Any = None, label: str | None = None) -> Any:
         """Observed against predicted; a calibrated model lies on the diagonal."""
-        ax = axes(ax)
-        ax.plot(self.predicted, self.observed, marker="o", label=label)
-        if self.interval is not None:
-            ax.vlines(self.predicted, *self.interval, linewidth=0.8)
-        ax.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle=":")
-        ax.set(xlabel="predicted probability", ylabel="observed share")
-        return ax
+        return rates.calibration(self, label=label, axes=ax)
 
 
 def roc(y: Any, scores: Any, *, positive: Any = None) -> Roc:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 
-from discreet.errors import DiscreetWarning
-from discreet.evaluate.axes import axes
+from discreet.evaluate.bands import band
+from discreet.evaluate.owners import refuse
+from discreet.evaluate.runner import Job, Rows, run
+from discreet.plots.bands import Line, draw
 
 RUN = np.dtype([("epsilon", "f8"), ("size", "i8"), ("repeat", "i8"), ("error", "f8")])
 
@@ -41,28 +42,26 @@ class ErrorCurve:
 
     def _row(self, epsilon: float, size: float) -> dict[str, float]:
         here = self.runs[(self.runs["epsilon"] == epsilon) & (self.runs["size"] == size)]["error"]
-        low, median, high = np.quantile(here, [self.quantiles[0], 0.5, self.quantiles[1]])
-        mean = float(here.mean())
-        return {"epsilon": epsilon, "size": size, "median": median, "mean": mean, "low": low, "high": high}
+        return {"epsilon": epsilon, "size": size, **band(here, self.quantiles)._asdict()}
 
     def plot(self, ax: Any = None, against: str = "size") -> Any:
         """Median error with its band, against "size" (a line per ε) or "epsilon" (a line per size)."""
         if against not in ("size", "epsilon"):
             raise ValueError(f'`against` is "size" or "epsilon". Got {against!r}.')
-        ax, other = axes(ax), "epsilon" if against == "size" else "size"
-        for value in self._values(other):
-            rows = [row for row in self.table() if row[other] == value]
-            x = [row[against] for row in rows]
-            (line,) = ax.plot(x, [row["median"] for row in rows], marker="o", label=f"{_SIGN[other]} = {value:g}")
-            ax.fill_between(
-                x, [row["low"] for row in rows], [row["high"] for row in rows], color=line.get_color(), alpha=0.2
+        other = "epsilon" if against == "size" else "size"
+        table = self.table()
+        lines = [
+            Line.of(
+                f"{_SIGN[other]} = {value:{_FORMAT[other]}}", against, [row for row in table if row[other] == value]
             )
-        ax.set(xlabel={"size": "rows", "epsilon": "ε"}[against], ylabel=self.measure, xscale="log")
-        ax.legend()
+            for value in self._values(other)
+        ]
+        ax = draw(lines, ax)
+        ax.set(xlabel={"size": "rows", "epsilon": "ε"}[against], ylabel=self.measure)
         return ax
 
 
-_SIGN = {"epsilon": "ε", "size": "n"}
+_SIGN, _FORMAT = {"epsilon": "ε", "size": "n"}, {"epsilon": "g", "size": ",.0f"}
 
 
 def error_curve(
@@ -76,8 +75,11 @@ def error_curve(
     seed: int = 0,
     test_share: float = 0.25,
     quantiles: tuple[float, float] = (0.1, 0.9),
+    n_jobs: int | None = None,
 ) -> ErrorCurve:
     """Error on held-out rows against the number of training rows and ε. NOT private: a study of rows you may see.
+
+    `frontier` is the same for several estimators at once, beside a ceiling and a floor, and can be stopped and resumed.
 
     Parameters
     ----------
@@ -88,6 +90,7 @@ def error_curve(
     seed : the study repeats itself to the bit. Fits are seeded with it and marked as not private.
     test_share : of the rows, to measure errors on.
     quantiles : the ends of the bands.
+    n_jobs : how many processes; the errors do not depend on it.
 
     The error is the share of wrong classes, or the root of the mean squared error.
 
@@ -109,24 +112,15 @@ def error_curve(
         raise ValueError(f"There are {len(X)} rows, {held} of them held out: `sizes` must be within the rest.")
     if repeats < 1:
         raise ValueError(f"The `repeats` of error_curve must be at least 1. Got {repeats!r}.")
-    rng, runs = np.random.default_rng(seed), []
-    for repeat in range(repeats):
-        order = rng.permutation(len(X))
-        test, train = order[:held], order[held:]
-        for epsilon in epsilons:
-            for size in sizes:
-                model = _seeded(make_estimator, epsilon, int(rng.integers(2**31)))
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", DiscreetWarning)  # it is a study, and says so
-                    model.fit(X[train[:size]], y[train[:size]])
-                runs.append((epsilon, size, repeat, _error(model, X[test], y[test])))
+    given = hasattr(make_estimator, "fit")
+    if given:
+        refuse(type(make_estimator).__name__, make_estimator)
+    model = make_estimator if given else make_estimator(epsilons[0])
+    wanted = [(epsilon, int(size), repeat) for repeat in range(repeats) for epsilon in epsilons for size in sizes]
+    errors = run([Job(make_estimator, *one) for one in wanted], Rows(X, y, X, held), _error, seed=seed, n_jobs=n_jobs)
+    runs = np.array([(*one, error) for one, error in zip(wanted, errors, strict=True)], dtype=RUN)
     measure = "share of wrong classes" if is_classifier(model) else "root mean squared error"
-    return ErrorCurve(np.array(runs, dtype=RUN), quantiles, measure)
-
-
-def _seeded(make: Any, epsilon: float, seed: int) -> Any:
-    model = clone(make).set_params(epsilon=epsilon) if hasattr(make, "fit") else make(epsilon)
-    return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
+    return ErrorCurve(runs, quantiles, measure)
 
 
 def _error(model: Any, X: Any, y: Any) -> float:

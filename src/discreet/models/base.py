@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import sys
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any, Self
 
@@ -27,6 +29,8 @@ from discreet.query import WIDEST
 from discreet.ranges import NOTE, with_bounds
 from discreet.release import Release
 from discreet.retry import reading_of
+
+PRINTER = "sklearn.utils._pprint"
 
 
 class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -70,6 +74,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     supervised = True
     labelled = False  # whether targets are classes
     wider = ""  # what else to do where there are too many columns
+    _to_come: int | None = None  # how many features there will be, where rows are mapped once bounds are known
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Learn from the rows, privately.
@@ -207,7 +212,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _public(self, rows: Rows) -> Bounds:
         if not isinstance(self.bounds, Bounds):
-            raise TypeError(f"The `bounds` must be discreet.Bounds or None. Got {type(self.bounds).__name__}.")
+            raise TypeError(
+                f"The `bounds` must be discreet.Bounds or None. Got {type(self.bounds).__name__}. Hint: "
+                "discreet.Bounds(low, high, target=(low, high)), or classes=[...] in place of the target."
+            )
         return self.bounds.matched(rows.width, rows.columns)
 
     def _count(self, budget: Budget, rows: Rows) -> int | None:
@@ -236,12 +244,15 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         other.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
         return other  # with the same ledger: copies share the account
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        if self.unit is None or isinstance(self.unit, str):
-            return str(super().__repr__(N_CHAR_MAX))
-        shown = copy.copy(self)
-        shown.__dict__["unit"] = unit_name(self.unit)  # who rows belong to is not for show
-        return str(BaseEstimator.__repr__(shown, N_CHAR_MAX))
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; to scikit-learn's printer, which prints the values of arrays, a unit only by its name."""
+        params: dict[str, Any] = super().get_params(deep)
+        return _shown(params) if sys._getframe(1).f_globals.get("__name__") == PRINTER else params
+
+    def _get_params_html(self, *arguments: Any, **options: Any) -> Any:
+        table = super()._get_params_html(*arguments, **options)  # scikit-learn's own, for notebooks
+        table.update(_shown(table))
+        return table
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
@@ -257,6 +268,12 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.target_tags.required = self.supervised
         return tags
+
+
+def _shown(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters to be shown: who rows belong to is not for show."""
+    units = {name: value for name, value in params.items() if name.split("__")[-1] == "unit" and value is not None}
+    return {**params, **{name: unit_name(value) for name, value in units.items()}}
 
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]

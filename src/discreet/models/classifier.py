@@ -23,7 +23,7 @@ from discreet.engines import Rows
 from discreet.errors import NoiseWarning
 from discreet.events import Approximate, Event
 from discreet.inside import Inside
-from discreet.labels import ordered, refuse_kind
+from discreet.labels import ordered, refuse_classes, refuse_kind
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.threshold import select_keys
 from discreet.models.base import PrivateEstimator
@@ -94,7 +94,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def _budget(self) -> Budget:
         budget = super()._budget()
         if self.classes is not None:
-            Bounds(0, 1, classes=self.classes)  # raises if they are no list of different labels
+            refuse_classes(type(self).__name__, self.classes)
         given = self.classes is not None or (isinstance(self.bounds, Bounds) and self.bounds.classes is not None)
         if not given and budget.pure:
             raise ValueError(

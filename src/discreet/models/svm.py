@@ -13,7 +13,7 @@ from discreet.models.classifier import LinearClassifier
 from discreet.models.erm.losses import HuberHinge
 from discreet.models.erm.objective import objective, objective_pure
 from discreet.models.erm.output import output
-from discreet.models.erm.problem import RADIUS, Problem, Unit
+from discreet.models.erm.problem import PASSES, RADIUS, Problem, Unit
 
 Method = Literal["auto", "objective", "output"]
 
@@ -38,6 +38,9 @@ class LinearSVC(LinearClassifier):
     strength : Λ of the penalty Λ/2·‖θ‖², beside the *sum* of the losses; None for a public rule of the budget and the
         number of features.
     radius : of the ball that holds the coefficients of (z, 1).
+    max_passes : over the rows, at most, 100 or more. The weaker the penalty and the more rows, the more it takes: a
+        `strength` that is too weak for it is refused where the number of rows is public, and else, as one that
+        follows the rule, raised, with a note in `release_`. Each pass over rows on disk or on a cluster reads them.
     n : the number of rows, or an upper limit of it, if that is public: the number of passes over the rows follows from
         it. A fact: there is no promise for data of more rows, of which zeros with noise are released. Paid for, with
         1 to 3% of the budget, if None, which needs delta > 0 (or replace-one neighbours).
@@ -91,6 +94,7 @@ class LinearSVC(LinearClassifier):
         h: float = 0.5,
         strength: float | None = None,
         radius: float = RADIUS,
+        max_passes: int = PASSES,
         neighbours: Neighbours = "add-remove",
         unit: Any = None,
         max_rows_per_unit: int | None = None,
@@ -106,6 +110,7 @@ class LinearSVC(LinearClassifier):
         self.h = h
         self.strength = strength
         self.radius = radius
+        self.max_passes = max_passes
         self.neighbours = neighbours
         self.unit = unit
         self.max_rows_per_unit = max_rows_per_unit
@@ -138,10 +143,16 @@ class LinearSVC(LinearClassifier):
             self.strength,
             self.radius,
             self._public_count,
+            self.max_passes,
+            self._remark,
+            self._to_come,
         )
         method = output if self.method == "output" else objective_pure if self._asked.pure else objective
         theta = method(problem)
         self.coef_, self.intercept_ = Unit.by(self.bounds_).units(theta)
+
+    def _remark(self, remark: str) -> None:
+        self._notes += (remark,)
 
     def _length(self, X: Any) -> Any:
         """The length of (z, 1): scores are the margins that the model was trained on."""

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.bounds import Bounds
 from discreet.query import Batch, BoundedSum
 from discreet.release import Release
 from discreet.stats.asking import Options, Question, Range, ask, retried
@@ -55,7 +56,7 @@ def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, 
 
 
 @dataclass(frozen=True)
-class _Powers:
+class Powers:
     """Noisy count, sum and sum of squares of a column in [-1, 1], and the noise of each."""
 
     n: float
@@ -113,8 +114,8 @@ def _powers(question: Question, x: Any, bounds: Range, weights: tuple[float, flo
     # SOLVE
     value, std = noisy.value / dealt, noisy.std / dealt
     if question.n is not None:
-        return found, _Powers(float(question.n), value, np.array([0.0, *std]), noisy), notes
-    return found, _Powers(float(value[0]), value[1:], std, noisy), notes
+        return found, Powers(float(question.n), value, np.array([0.0, *std]), noisy), notes
+    return found, Powers(float(value[0]), value[1:], std, noisy), notes
 
 
 @retried
@@ -134,13 +135,18 @@ def mean(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0,
     """
     question = ask("mean", x, epsilon, delta, options)
     found, power, notes = _powers(question, x, bounds, (0.35, 1.0, 0.15))
+    value, std, interval = mean_of(power, found, question.confidence)
+    return question.answer("mean", value, std, interval, notes=notes)
+
+
+def mean_of(power: Powers, bounds: Bounds, confidence: float) -> tuple[float, float, tuple[float, float]]:
+    """The mean by noisy powers of a column scaled by these bounds: its value, the noise in it, and its interval."""
     # the error of S/N to first order: (noise of S - mean × noise of N) / N
     noises = (power.std[1] / power.fewest, power.mean * power.std[0] / power.fewest)
-    half = reach(question.confidence, np.sqrt(power.most_variance / power.fewest), noises, power.noisy.event)
-    scale, centre = float(found.half[0]), float(found.centre[0])
+    half = reach(confidence, np.sqrt(power.most_variance / power.fewest), noises, power.noisy.event)
+    scale, centre = float(bounds.half[0]), float(bounds.centre[0])
     low, high = np.clip([power.mean - half, power.mean + half], -1, 1) * scale + centre
-    std = float(np.hypot(*noises)) * scale
-    return question.answer("mean", centre + scale * power.mean, std, (float(low), float(high)), notes=notes)
+    return centre + scale * power.mean, float(np.hypot(*noises)) * scale, (float(low), float(high))
 
 
 @retried

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.accounting import noise_multiplier
 from discreet.budget import Budget, Share
 from discreet.engines import Rows
 from discreet.events import Event, Gaussian
@@ -16,6 +17,7 @@ from discreet.images import missing
 from discreet.inside import Inside
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
+from discreet.models.classifier import TOO_FEW
 from discreet.models.erm.problem import Problem
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
@@ -24,6 +26,7 @@ FINE = 31  # noise is at least 2^31 steps of the grid it is added on, or the gri
 SURE = 40.0  # deviations: beyond is a part e^(-40²/2) < 1e-347 of all chances, and the smallest float is 5e-324
 FOR_COUNT = 0.01  # of the plan, for a noisy count of the rows
 FOR_COUNT_APART = 0.03  # the same, where the rest of the plan is an (ε, δ), which adds up less well
+FEW = "perhaps too few rows for this budget, as their noisy count has it: what was learnt may be mostly noise"
 
 
 def counting(problem: Problem, weight: float = FOR_COUNT) -> list[float]:
@@ -32,8 +35,9 @@ def counting(problem: Problem, weight: float = FOR_COUNT) -> list[float]:
         return []
     if problem.budget.pure:
         raise ValueError(
-            "This method with delta = 0 needs an upper limit on the number of rows that is public. "
-            'Hint: give n=..., or choose delta > 0, or, of LogisticRegression, method="auto".'
+            "This method with delta = 0 needs an upper limit on the number of rows that is public. Hint: give n=... "
+            "(with a `unit` the number of units, and no `max_rows_per_unit`), or choose delta > 0, or, of "
+            'LogisticRegression, method="auto".'
         )
     return [weight]
 
@@ -43,8 +47,11 @@ def limit(problem: Problem, shares: tuple[Share, ...]) -> tuple[float, tuple[Sha
     group = problem.curator.group
     if problem.n is not None:
         return float(max(1, problem.n + (group if problem.budget.neighbours == "add-remove" else 0))), shares
-    *rest, count = shares
-    return above(problem.curator.run(NoisyCount("count"), count), group), tuple(rest)
+    *rest, share = shares
+    count = problem.curator.run(NoisyCount("count"), share)
+    if float(count.value) < TOO_FEW * noise_multiplier(problem.budget.epsilon, problem.budget.delta):
+        problem.remark(FEW)
+    return above(count, group), tuple(rest)
 
 
 def above(count: Release, group: int = 1) -> float:

@@ -23,6 +23,7 @@ from discreet.mechanisms.norm import add_norm
 from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.limit import FOR_COUNT_APART, counting, limit
 from discreet.models.erm.output import noised
+from discreet.models.erm.passes import capped, refuse_weak
 from discreet.models.erm.problem import WEAKEST, Problem, Unit, columns_of, moved
 
 Floats = NDArray[np.float64]
@@ -69,6 +70,7 @@ def objective(problem: Problem) -> Floats:
     """
     if problem.budget.pure:
         raise ValueError("Objective perturbation with Gaussian noise needs delta > 0. Hint: method='objective-pure'.")
+    refuse_weak(problem)
     bounds, shares, events, strength = _shares(problem)
 
     # BOUND: rows in the unit ball
@@ -89,7 +91,8 @@ def objective(problem: Problem) -> Floats:
         push=scale * (math.sqrt(image.width) + TAIL),
         blur=math.sqrt(image.width) * _unit(scale),
     )
-    return np.asarray(problem.curator.run(PerturbedMinimum("coefficients", minimiser, events), *shares).value)
+    noisy = PerturbedMinimum("coefficients", capped(minimiser, problem), events)
+    return np.asarray(problem.curator.run(noisy, *shares).value)
 
 
 def _shares(problem: Problem) -> tuple[Bounds, tuple[Share, ...], tuple[Event, ...], float]:
@@ -168,6 +171,7 @@ def objective_pure(problem: Problem) -> Floats:
     if not problem.budget.pure:
         raise ValueError("Pure objective perturbation is for delta = 0. Hint: method='objective'.")
     counting(problem)  # raises where no limit is public
+    refuse_weak(problem)
     bounds, (first, second) = problem.deal(radial(1 - FOR_ERROR_PURE), radial(FOR_ERROR_PURE))
     events = problem.curator.buys(first), problem.curator.buys(second)
     columns, epsilons = columns_of(problem.classes()), [_epsilon(event) for event in events]
@@ -198,7 +202,8 @@ def objective_pure(problem: Problem) -> Floats:
         push=2 * (image.width + exponent) / rate,
         blur=math.sqrt(image.width) * _unit(1 / rate),
     )
-    return np.asarray(problem.curator.run(PerturbedMinimum("coefficients", minimiser, events), first, second).value)
+    noisy = PerturbedMinimum("coefficients", capped(minimiser, problem), events)
+    return np.asarray(problem.curator.run(noisy, first, second).value)
 
 
 def rate_of(each: float, excess: float, budget: Budget) -> float:

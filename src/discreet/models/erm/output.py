@@ -19,6 +19,7 @@ from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
 from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.limit import FOR_COUNT, counting, limit
+from discreet.models.erm.passes import capped, refuse_weak
 from discreet.models.erm.problem import WEAKEST, Problem, Unit, columns_of, moved
 
 Floats = NDArray[np.float64]
@@ -55,6 +56,7 @@ def output(problem: Problem) -> Floats:
     ----------
     Chaudhuri, Monteleoni & Sarwate, "Differentially private empirical risk minimization", JMLR 2011, algorithm 1.
     """
+    refuse_weak(problem)
     bounds, shares = problem.deal(radial(1 - FOR_COUNT), *counting(problem))
     columns, event = columns_of(problem.classes()), problem.curator.buys(shares[0])
 
@@ -67,7 +69,8 @@ def output(problem: Problem) -> Floats:
     strength = float(problem.strength or max(noise / LENGTH, WEAKEST))
     finest = min(max(SLIGHT / strength, 2.0**-16), 2.0**-8)
     minimiser = Minimiser(image, problem.loss, columns, strength, float(problem.radius), finest, rows)
-    return np.asarray(problem.curator.run(NoisyMinimum("coefficients", minimiser), share).value)
+    noisy = NoisyMinimum("coefficients", capped(minimiser, problem))
+    return np.asarray(problem.curator.run(noisy, share).value)
 
 
 def length(event: Event, columns: int, width: int) -> float:

@@ -24,6 +24,12 @@ GRID = Lattice(0, 1 << BITS)
 RADIUS = 32.0  # of the ball of coefficients, unless given
 MOST = 1 << 50  # rows
 WEAKEST = 0.1  # the smallest Λ that a rule gives: a weaker penalty asks for many passes, and more tolerance
+PASSES = 20_000  # over the rows, at most, unless given
+FEWEST = 100  # of those that may be given: Λ would have to grow with the number of rows
+
+
+def _silent(remark: str) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,9 @@ class Problem:
     strength : Λ of the penalty Λ/2·‖θ‖², or None for the method's own public rule.
     radius : of the ball that holds the coefficients.
     n : the number of rows, or an upper limit of it, where that is public; None where it has to be paid for.
+    passes : how many readings of the rows there may be.
+    remark : told what the receipt should say.
+    features : how many features rows will have once `deal` was called, where it maps them; as many as now if None.
     """
 
     curator: Curator
@@ -53,8 +62,13 @@ class Problem:
     strength: float | None = None
     radius: float = RADIUS
     n: int | None = None
+    passes: int = PASSES
+    remark: Callable[[str], None] = _silent
+    features: int | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.passes, bool) or not isinstance(self.passes, (int, np.integer)) or self.passes < FEWEST:
+            raise ValueError(f"The `max_passes` must be a whole number >= {FEWEST}. Got {self.passes!r}.")
         if self.n is not None and not 0 <= self.n <= MOST:
             raise ValueError(f"The `n` of a minimum must be within 0 and 2^50. Got {self.n!r}.")
         for name in ("strength", "radius"):
@@ -66,7 +80,7 @@ class Problem:
     @property
     def width(self) -> int:
         """The number of coefficients of a class, the intercept among them."""
-        return self.curator.width + 1
+        return (self.curator.width if self.features is None else self.features) + 1
 
 
 def moved(budget: Budget) -> int:

@@ -71,10 +71,12 @@ class KernelMachine(PrivateEstimator):
         given = None if self._given is None else self._map(curator, self._given)
         if given is None:  # the linear model's plan pays for bounds of the rows; then they are mapped
             linear._mapped = self._map
+            linear._to_come = self.n_components if self.landmarks is None else len(self.landmarks)
         try:
             self._lend(linear, curator, given)
         finally:
-            linear.__dict__.pop("_mapped", None)
+            for name in ("_mapped", "_to_come"):
+                linear.__dict__.pop(name, None)
         linear.n_features_in_ = len(self.features_.get_feature_names_out())
 
     def _map(self, curator: Curator, bounds: Bounds) -> Bounds:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from discreet import accounting
 from discreet.budget import Budget
 from discreet.events import Composed, Gaussian
+from discreet.images import Scaled
 from discreet.lipschitz import smallest_eigenvalue
 from discreet.models.linear.problem import Fit, Problem, features, target
 from discreet.query import Batch, BoundedSum, Image
@@ -78,16 +79,13 @@ def length(rows: Rows, d: int) -> float:
     return math.sqrt(d) if rows == "max-norm" else 1.0
 
 
-def mapped(x: Image, y: Image, rows: Rows, d: int) -> tuple[Image, Image]:
+def mapped(x: Scaled, y: Image, rows: Rows, d: int) -> tuple[Image, Image]:
     """Rows in the unit ball: by the largest norm the public bounds allow, or each by its own.
 
     "row-norm" divides each row by its length and leaves the target: another model than a linear one, which predicts
     from directions. "row-norm-y" divides the target too: a weighted least squares. Neither costs anything: the map is
     of one row alone.
     """
-
-    def whole(batch: Batch) -> Floats:
-        return np.asarray(batch.once(x, lambda: x(batch)) / math.sqrt(d))
 
     def own(batch: Batch) -> Floats:
         values = batch.once(x, lambda: x(batch))
@@ -103,7 +101,7 @@ def mapped(x: Image, y: Image, rows: Rows, d: int) -> tuple[Image, Image]:
         return np.asarray(y(batch) / batch.once((x, "length"), lambda: own(batch)))
 
     if rows == "max-norm":
-        return whole, y
+        return x.times(1 / math.sqrt(d)), y
     return (directed, y) if rows == "row-norm" else (directed, divided)
 
 

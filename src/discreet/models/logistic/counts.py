@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from discreet.budget import Share
 from discreet.curator import Curator
 from discreet.images import missing
+from discreet.models.classifier import TOO_FEW
+from discreet.models.logistic.problem import Problem
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 
 Floats = NDArray[np.float64]
 
 PRIOR = 0.3  # variance of the mean of labels ±1 between data sets
+FEW = "too few rows for this budget and so many columns: what was learnt is mostly noise"
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,12 @@ def total_rows(counts: Counts, public: int | None) -> float:
         return max(float(public), 1.0)
     total, std = float(counts.value.sum()), counts.std * math.sqrt(len(counts.value))
     return max((total + math.sqrt(total**2 + 4 * std**2)) / 2, 1.0)
+
+
+def too_few(counts: Counts, problem: Problem) -> bool:
+    """Whether rows are so few that even a count of them is mostly noise; by what is known of their number."""
+    rows = float(counts.value.sum()) if problem.n is None else problem.n
+    return rows < TOO_FEW * problem.noise(1)
 
 
 def shares_of(counts: Counts) -> Floats:

@@ -20,20 +20,16 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Share, radial
 from discreet.curator import Curator
-from discreet.events import Gaussian, Pure
 from discreet.images import Mixed, Scaled
-from discreet.models.classifier import TOO_FEW
 from discreet.models.linear.problem import ADAPTS
-from discreet.models.logistic.counts import Counts, again, all_again, class_counts, shares_of, total_rows
+from discreet.models.logistic.counts import FEW, Counts, again, all_again, class_counts, shares_of, too_few, total_rows
 from discreet.models.logistic.directions import Directions
 from discreet.models.logistic.moments import shrunk_correlations, shrunk_moments, spectral, trusted, whitening
 from discreet.models.logistic.problem import Fit, Problem, around_zero
 from discreet.models.logistic.walk import Path, Walk
 from discreet.models.scaling import Standard, standardised
 from discreet.powers import Powers
-from discreet.query import Batch, BoundedSum, Image
-
-__all__ = ["Walk", "around_zero", "class_counts", "descent", "shares_of", "standard_rows", "total_rows"]
+from discreet.query import BoundedSum, Image
 
 Floats = NDArray[np.float64]
 
@@ -44,18 +40,10 @@ RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and classes are counted
 SCANTY = 1.8  # signals below which a note says so
-# rows, in deviations of the noise of a count, below which all rounds count classes: by a noisy number, by a public one
-HOPELESS, HOPELESS_PUBLIC = 4.0, 8.0
-RECOUNTS = 0.15  # of the rounds count classes where the look would tell nothing, and
-FIRST = 0.6  # of the rounds are walked in any case; then classes are counted until
-KNOWN = 4.0  # times the noise in their difference is less than the number of rows, or
-PLAIN = (2.0, 3.0)  # leads of the likeliest class, in deviations: from here on, and from there on beyond doubt
-UNEVEN = 0.4  # of the rows that it must be ahead by for that to weigh in full
-EVIDENT = (2.0, 5.0)  # the same for slopes: deviations by which they exceed what noise alone would show
-SURE = 2.0  # deviations from the class shares before an intercept is believed
+FREE = 0.3  # of the rows: being ahead by less, the likeliest class weighs less than slopes of which nothing is known
+SURE = 3.0  # deviations of the noise that anything exceeds by which is believed
 
 LOOK = "correlations"
-FEW = "too few rows for this budget and so many columns: what was learnt is mostly noise"
 FAINT = (
     "much noise for this many rows: coefficients were shrunk to {:.0%} of what was found, towards class shares alone"
 )
@@ -118,114 +106,47 @@ def descent(problem: Problem) -> Fit:
     if blind:
         counts = counts.with_all(curator.measure(all_again(problem.width, len(counts.value), LOOK), for_look))
         n = total_rows(counts, problem.n)
-        image = Slopes(image)
     else:
         image, white, kept = _white(curator, standard, for_look, n)
 
-    # SUMMARISE + PRIVATISE: gradients, each where the ones before have led; with few rows classes once more
+    # PRIVATISE: with few rows classes once more, as long as it is open whether one is far ahead
+    steps = [(f"round {i + 1}", share) for i, share in enumerate(for_steps)]
+    while steps and problem.intercept and undecided(counts, n):
+        name, share = steps.pop(0)
+        counts = counts.with_more(curator.measure(again(problem.width, len(counts.value), name), share))
+
+    # SUMMARISE + PRIVATISE: gradients, each where the ones before have led
     start = _start(counts, problem)
-    setting = Setting(_noise(problem, start.size) / n, problem.width)
+    setting = Setting(problem.noise(start.size) / n, problem.width)
     step = setting.step(kept) * flatness(counts)
     level = white[0] if problem.intercept and not blind else None
-    offset = start[:, 0] if blind else None
-    walk = Walk(curator, Directions(image, problem.width), setting.clip, n, step, level, offset, rarest(counts))
-    hopeless = n < (HOPELESS if problem.n is None else HOPELESS_PUBLIC) * _noise(problem, 1)
-    journey = Journey(walk, white, start, problem.intercept, blind, hopeless)
-    path, counts = journey.run(for_steps, counts)
+    walk = Walk(curator, Directions(image, problem.width), setting.clip, n, step, level, rarest(counts))
+    curator.keep()
+    path = Path((np.asarray(np.linalg.solve(white, start.T).T),))
+    for name, share in steps:
+        path = walk.on(path, share, name)
 
     # SOLVE: what noise alone would have made of it is taken off
-    moved, noise = journey.moved(path)
-    known = _start(counts, problem)
-    moved += start - known
-    moved[:, : int(blind)] = 0.0  # an intercept that was not walked
-    likelier = plain(counts, n) if problem.intercept else 0.0
-    moved, faint = trimmed(moved, noise, problem.intercept, likelier)
-    rows = counts.value.sum() if problem.n is None else problem.n
-    few = hopeless or setting.signal < SCANTY or rows < TOO_FEW * _noise(problem, 1)
+    theta, noise = walk.end(path)
+    moved, variance = np.asarray(theta @ white.T - start), noise**2 * (white**2).sum(axis=1)
+    likelier = worth(counts, n) if problem.intercept else 0.0
+    moved, faint = trimmed(moved, variance, problem.intercept, likelier)
+    few = not steps or setting.signal < SCANTY or too_few(counts, problem)
     notes = (ADAPTS, *([FEW] if few else []), *([FAINT.format(faint)] if faint < 0.5 else []))
     notes += (CLIPPED.format(problem.clip),) if standard.clips else ()
-    return Fit((known + moved) @ standard.frame.T, bounds, standard.narrow, notes)
+    return Fit((start + moved) @ standard.frame.T, bounds, standard.narrow, notes)
 
 
-@dataclass(frozen=True, eq=False)
-class Slopes:
-    """The image of rows with zero for the intercept: what is known of it is known from class counts."""
-
-    image: Image
-
-    def __call__(self, batch: Batch) -> Floats:
-        """One vector per row."""
-        z = np.array(self.image(batch))
-        z[:, 0] *= 0
-        return z
+def undecided(counts: Counts, n: float) -> bool:
+    """Whether one class may be so far ahead of the others that it matters, and this is not yet sure."""
+    return counts.lead < SURE and (counts.lead + SURE) * counts.doubt > FREE * n
 
 
-@dataclass(frozen=True)
-class Journey:
-    """A walk that counts classes on its way where that is worth more.
-
-    Attributes
-    ----------
-    walk, white, start : how to walk, the matrix that whitened rows, and where to start, in standardised features.
-    intercept : whether there is one; without it no class is likelier.
-    blind : whether noise hid the correlations: then some rounds count classes first.
-    hopeless : whether there are too few rows for anything else.
-    """
-
-    walk: Walk
-    white: Floats
-    start: Floats
-    intercept: bool
-    blind: bool
-    hopeless: bool
-
-    def run(self, shares: list[Share], counts: Counts) -> tuple[Path, Counts]:
-        """The path that was walked, and what the classes counted on the way."""
-        self.walk.curator.keep()
-        path = Path((np.asarray(np.linalg.solve(self.white, self.start.T).T),))
-        for i, share in enumerate(shares):
-            name = f"round {i + 1}"
-            if self._counts(i, len(shares), counts, path):
-                query = again(len(self.white), len(counts.value), name)
-                counts = counts.with_more(self.walk.curator.measure(query, share))
-            else:
-                path = self.walk.on(path, share, name)
-        return path, counts
-
-    def _counts(self, i: int, rounds: int, counts: Counts, path: Path) -> bool:
-        """Whether to count classes in this round: decided by what was released before."""
-        if not self.intercept or counts.lead > PLAIN[1]:
-            return False
-        if self.hopeless or (self.blind and i < round(RECOUNTS * rounds)):
-            return True
-        return i >= FIRST * rounds and KNOWN * counts.doubt > self.walk.n and not self._evident(path)
-
-    def _evident(self, path: Path) -> bool:
-        """Whether slopes are surely not noise alone."""
-        moved, noise = self.moved(path)
-        return excess(moved[:, self.intercept :], noise[self.intercept :]) > EVIDENT[0]
-
-    def moved(self, path: Path) -> tuple[Floats, Floats]:
-        """How far the path leads from the start, and the variance that noise gives each coordinate."""
-        theta, noise = self.walk.end(path)
-        return np.asarray(theta @ self.white.T - self.start), noise**2 * (self.white**2).sum(axis=1)
-
-
-def excess(slopes: Floats, variance: Floats) -> float:
-    """By how many deviations the squared length of slopes exceeds what noise alone would make it; zero for none.
-
-    >>> round(excess(np.array([[3.0, 4.0]]), np.array([1.0, 1.0])), 1)
-    11.5
-    """
-    doubt = float(variance.sum()) * len(slopes)
-    return (float((slopes**2).sum()) / doubt - 1) * math.sqrt(slopes.size / 2) if doubt > 0 else 0.0
-
-
-def plain(counts: Counts, n: float) -> float:
-    """How plain it is, from 0 to 1, that the likeliest class is ahead, and by many rows."""
+def worth(counts: Counts, n: float) -> float:
+    """What to name the likeliest class alone is expected to gain over guessing: its lead, if it is the likeliest."""
     if len(counts.value) < 2:
         return 1.0
-    return _ramp(counts.lead, PLAIN) * min(max(counts.lead * counts.doubt / n, 0.0) / UNEVEN, 1.0)
+    return min(counts.lead * counts.doubt / n, 1.0) * math.erf(counts.lead / math.sqrt(2))
 
 
 def trimmed(moved: Floats, variance: Floats, intercept: bool, likelier: float) -> tuple[Floats, float]:
@@ -235,20 +156,18 @@ def trimmed(moved: Floats, variance: Floats, intercept: bool, likelier: float) -
     ----------
     moved, variance : how far coefficients are from the start, and the variance of the noise in each.
     intercept : whether the first is one. It stays at the class shares unless it has surely left them.
-    likelier : how plain it is that one class is, from 0 to 1. The plainer, the surer slopes must be: where it is plain,
-        wrong ones do harm; where it is not, any are better than none.
+    likelier : what the likeliest class alone is worth, from 0 to 1. Slopes stay that point the right way as surely as
+        that: c, the cosine between what was found and what would be without noise, is at least as much; with less they
+        lose weight, by and by.
     """
     moved, slopes = moved.copy(), moved[:, intercept:]
-    factor = max(_ramp(excess(slopes, variance[intercept:]), EVIDENT), (1 - likelier) ** 2)
+    doubt = float(variance[intercept:].sum()) * len(slopes) * (1 + SURE * math.sqrt(2 / max(slopes.size, 1)))
+    cosine = math.sqrt(shrunk(slopes, doubt)[1])
+    factor = min(max(1 + (cosine - likelier) / FREE, 0.0), 1.0)
     moved[:, intercept:] *= factor
     if intercept:
         moved[:, 0], _ = shrunk(moved[:, 0], SURE**2 * float(variance[0]) * len(moved))
     return moved, factor
-
-
-def _ramp(value: float, ends: tuple[float, float]) -> float:
-    """From 0 at the one end to 1 at the other."""
-    return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
 
 
 def bends(counts: Counts) -> Floats:
@@ -291,7 +210,7 @@ def standard_rows(problem: Problem, bounds: Bounds, share: Share, n: float) -> S
 def _blind(problem: Problem, classes: int, share: Share, n: float) -> bool:
     """Whether noise would hide any correlation: classes are worth counting then, where there is room for them."""
     width = problem.width
-    noise = RADIUS**2 * width * _noise(problem, width * (width + 1) // 2, share) / n
+    noise = RADIUS**2 * width * problem.noise(width * (width + 1) // 2, share) / n
     return problem.intercept and 1 < classes <= width and noise > BLIND * math.sqrt(width)
 
 
@@ -316,13 +235,3 @@ def shrunk(step: Floats, doubt: float) -> tuple[Floats, float]:
     """
     factor = max(0.0, 1 - doubt / max(float((step**2).sum()), 1e-300))
     return step * factor, factor
-
-
-def _noise(problem: Problem, size: int, share: Share | None = None) -> float:
-    """The deviation that a share, or the whole budget, gives to each of `size` coordinates of a vector of norm 1."""
-    event = problem.curator.buys(share or problem.budget.whole("radial"))
-    exchange = math.sqrt(2) if problem.budget.neighbours == "replace-one" else 1.0
-    if isinstance(event, Gaussian):
-        return event.noise_multiplier * exchange
-    assert isinstance(event, Pure)
-    return math.sqrt(size + 1) / event.epsilon * exchange

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from discreet.budget import radial
 from discreet.images import Scaled
 from discreet.models.linear.problem import ADAPTS
-from discreet.models.logistic.descent import Walk, around_zero, class_counts, total_rows
+from discreet.models.logistic.counts import FEW, class_counts, too_few, total_rows
 from discreet.models.logistic.directions import Directions
-from discreet.models.logistic.problem import Fit, Problem
+from discreet.models.logistic.problem import Fit, Problem, around_zero
+from discreet.models.logistic.walk import Walk
 
 Floats = NDArray[np.float64]
 
@@ -37,4 +38,4 @@ def gradient_descent(problem: Problem) -> Fit:
     walk = Walk(problem.curator, rows, math.sqrt(problem.width), total_rows(counts, problem.n), STEP / problem.width)
     classes = len(counts.value)
     theta, _ = walk.run(np.zeros((1 if classes == 2 else classes, problem.width)), for_steps)
-    return Fit(theta, bounds, bounds, (ADAPTS,))
+    return Fit(theta, bounds, bounds, (ADAPTS, FEW) if too_few(counts, problem) else (ADAPTS,))

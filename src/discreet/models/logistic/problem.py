@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Share
 from discreet.curator import Curator
+from discreet.events import Gaussian, Pure
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +47,15 @@ class Problem:
     def width(self) -> int:
         """The number of coefficients of a class, the intercept among them."""
         return self.curator.width + self.intercept
+
+    def noise(self, size: int, share: Share | None = None) -> float:
+        """The deviation that a share, or the whole budget, gives each of `size` coordinates of a vector of norm 1."""
+        event = self.curator.buys(share or self.budget.whole("radial"))
+        exchange = math.sqrt(2) if self.budget.neighbours == "replace-one" else 1.0
+        if isinstance(event, Gaussian):
+            return event.noise_multiplier * exchange
+        assert isinstance(event, Pure)
+        return math.sqrt(size + 1) / event.epsilon * exchange
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from discreet.budget import radial
 from discreet.models.linear.problem import ADAPTS
-from discreet.models.logistic.descent import around_zero, class_counts, shares_of, standard_rows, total_rows
+from discreet.models.logistic.counts import FEW, class_counts, shares_of, too_few, total_rows
+from discreet.models.logistic.descent import standard_rows
 from discreet.models.logistic.moments import spectral
-from discreet.models.logistic.problem import Fit, Problem
+from discreet.models.logistic.problem import Fit, Problem, around_zero
 from discreet.query import Batch, BoundedSum
 
 Floats = NDArray[np.float64]
@@ -58,7 +59,7 @@ def quadratic(problem: Problem) -> Fit:
     if problem.intercept:
         odds = np.log(shares)
         theta[:, 0] += np.array([odds[1] - odds[0]]) if first else odds - odds.mean()
-    notes = (ADAPTS,)
+    notes = (ADAPTS, FEW) if too_few(counts, problem) else (ADAPTS,)
     return Fit(theta @ standard.frame.T, bounds, standard.narrow, notes)
 
 

@@ -191,10 +191,14 @@ class LogisticRegression(LinearClassifier):
                 classes=lambda: len(self.classes_),
                 known=None if known is None else len(known),
                 n=self._public_count,
+                remark=self._remark,
             )
         )
         self._unit = unit = Unit.by(self.bounds_)
         self.coef_, self.intercept_ = unit.units(theta)
+
+    def _remark(self, remark: str) -> None:
+        self._notes += (remark,)
 
     def _by_lots(self, curator: Curator) -> None:
         names = (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.budget import Share
 from discreet.curator import Curator
-from discreet.models.logistic.directions import Directions, Residuals, gradient, many, two
+from discreet.models.logistic.directions import Directions, gradient, many, two
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,6 @@ class Walk:
     n, step : the number of rows, and how far to follow the average gradient.
     level : of white rows the vector whose product with θ is the intercept: steps then grow as the loss gets flatter.
         None for steps that stay as they are.
-    offset : log odds that are not to be learnt, one per row of θ; None for none.
     rarest : how flat the loss is along the rarest class, next to even ones.
     """
 
@@ -50,7 +49,6 @@ class Walk:
     n: float
     step: float
     level: Floats | None = None
-    offset: Floats | None = None
     rarest: float = 1.0
 
     def run(self, theta: Floats, shares: Sequence[Share]) -> tuple[Floats, Path]:
@@ -64,7 +62,7 @@ class Walk:
     def on(self, path: Path, share: Share, name: str) -> Path:
         """The path and one more step."""
         theta = path.places[-1]
-        query = gradient(self.directions, theta, self.clip, self._residuals(len(theta)), name)
+        query = gradient(self.directions, theta, self.clip, two if len(theta) == 1 else many, name)
         found = self.curator.measure(query, share)
         move = found.value.reshape(self.directions.width, -1).T / self.n
         noise = float(found.std) / self.n
@@ -76,10 +74,6 @@ class Walk:
         move = across * move + (along - across) * float((move * ahead).sum()) * ahead
         each = math.sqrt(((theta.size - 1) * across**2 + along**2) / theta.size)
         return Path((*path.places, theta + self.step * move), (*path.noises, self.step * each * noise))
-
-    def _residuals(self, classes: int) -> Residuals:
-        plain, offset = two if classes == 1 else many, self.offset
-        return plain if offset is None else lambda margins, y: plain(margins + offset[:, None], y)
 
     def _longer(self, theta: Floats, noise: float) -> tuple[float, float]:
         if self.level is None or len(theta) > 1:

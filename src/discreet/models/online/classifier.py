@@ -19,17 +19,23 @@ from discreet.events import Event, Gaussian, Pure
 from discreet.images import Scaled, missing
 from discreet.labels import ordered
 from discreet.ledger import Ledger
+from discreet.models.attempts import Undone
 from discreet.models.classifier import LinearClassifier
 from discreet.models.online.learners import Ftrl, Game, Giga, Igd, Learner
 from discreet.models.online.losses import Loss, Shrunk
 from discreet.models.online.running import Roots, Tree
 from discreet.models.online.stream import NOTE, Stream, coded
 from discreet.query import BoundedSum, OneHot
+from discreet.reading import Reading
 
 Floats = NDArray[np.float64]
 Method = Literal["ftrl", "tree", "igd", "giga"]
 
 FOR_COUNT = 0.02  # of the budget, where nobody said how many rows a round has
+OVER = (
+    "nothing of this round was released. The round counts, and the stream goes on with the next: its rows are not "
+    "given again."
+)
 
 
 class OnlineClassifier(LinearClassifier):
@@ -167,15 +173,17 @@ class OnlineClassifier(LinearClassifier):
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Learn from all rows in `horizon` rounds, from scratch; each row goes to one of them by a coin of its own."""
-        self._forget()
-        self._single = False
-        return super().fit(X, y, **options)
+        with Undone(self):
+            self._forget()
+            self._single = False
+            return super().fit(X, y, **options)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Sequence[Any] | None = None, **options: Any) -> Self:
         """One round: learn from these rows, which were in no other.
 
         The first call charges the whole stream. `classes` says the labels there may be, public, if the estimator does
-        not. A round that is interrupted counts; do not give its rows again.
+        not. A round that is interrupted, or whose rows cannot be read, counts; do not give its rows again. The model
+        is then as it was before it.
         """
         if self.unit is not None:
             raise NotSupported(
@@ -189,8 +197,14 @@ class OnlineClassifier(LinearClassifier):
                     "This stream was left behind when the model was pickled: it predicts, but cannot go on. Hint: go "
                     "on with the model that was pickled, or start another stream with `fit`."
                 )
-            self._single, self._told = True, classes
-            return super().fit(X, y, **options)
+            with Undone(self):
+                self._single, self._told = True, classes
+                return super().fit(X, y, **options)
+        with Undone(self):
+            return self._round(stream, X, y, options)
+
+    def _round(self, stream: Stream, X: Any, y: Any, options: dict[str, Any]) -> Self:
+        """A round after the first."""
         stream.refuse_more()
         self._refuse(options, y, is_rows(X))
         if not is_rows(X):
@@ -198,7 +212,8 @@ class OnlineClassifier(LinearClassifier):
         rows = coded(X, y, self.classes_.tolist())
         if rows.width != self.n_features_in_:
             raise ValueError(f"X has {rows.width} features, but this stream has {self.n_features_in_}.")
-        stream.play(stream.curator.next(rows))
+        reading = Reading(self.release_.budget, charges=stream.curator._charges, outlook=OVER)
+        stream.play(stream.curator.next(reading.of(rows)))
         self._learn(stream)
         self.release_ = stream.curator.summary(type(self).__name__, self.release_.budget, self.release_.notes)
         return self

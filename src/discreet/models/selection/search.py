@@ -17,6 +17,7 @@ from discreet.engines.opening import as_rows, is_rows
 from discreet.labels import refuse_kind, unit_name
 from discreet.ledger import Ledger
 from discreet.mechanisms.keystream import default
+from discreet.models.attempts import Undone
 from discreet.models.base import PrivateEstimator
 from discreet.models.selection.candidates import Found, bounding, candidate, fitted, listed, quiet
 from discreet.models.selection.losses import scored
@@ -158,15 +159,21 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         self._check()
         if self.strategy != "public":
             return super().fit(X, y, **options)
+        with Undone(self):
+            return self._on_public(X, y, options)
+
+    def _on_public(self, X: Any, y: Any, options: dict[str, Any]) -> Self:
+        """The choice costs nothing, and is the same whenever it is made: what is charged then is one fit."""
         self._refuse(options, y, is_rows(X))
         budget = self._budget()
         rows = as_rows(X, y, labels=self.labelled, unit=self.unit)
         estimator = candidate(self.estimator, {}, budget.epsilon, budget.delta, self.n)
         with quiet():
-            rng = noise_source(self.random_state) or default()
+            rng = noise_source(0 if self.random_state is None else self.random_state)
+        assert rng is not None
         place = best_on_public(estimator, tuple(self.candidates_), scored(self.estimator), self.public, self.folds, rng)
         model = candidate(self.estimator, self.candidates_[place], budget.epsilon, budget.delta, self.n)
-        seed = None if rng.secure else rng.bits(62)
+        seed = None if self.random_state is None else rng.bits(62)
         ours = bounding(model, self.unit, self.max_rows_per_unit)
         model.set_params(random_state=seed, ledger=self.ledger, **ours).fit(rows)
         self._keep(Found(place, model))

@@ -1,0 +1,134 @@
+"""Pseudonyms: people and rows a second on one core, memory of a stream, and what share of it the keyed hash takes.
+
+    python benchmarks/pseudonyms.py           the figures, in about a minute
+    python benchmarks/pseudonyms.py --full    also a CSV file of ten million rows, in some minutes
+
+Rates are per second of CPU time, so that other work on the machine does not count. The keyed hash alone, in the same
+run, is what a derived pseudonym can at best cost; the two other lines beside it are other keyed hashes.
+"""
+
+import os
+
+os.environ["POLARS_MAX_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one core
+
+import hashlib
+import hmac
+import re
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from discreet.pseudonyms import KeyFile
+from discreet.pseudonyms.vault import Vault
+
+GOALS = {"derived": 0.5, "stored": 0.15, "rows": 3.0}  # millions a second
+PEOPLE, ROWS, REPEATS = 500_000, 4_000_000, 20
+
+
+def seconds(work):
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def vault(folder, links):
+    made = Vault.create(
+        folder / f"{links}.vault",
+        key_file=KeyFile.create(folder / f"{links}.key"),
+        fields={"ssn": "digits:9"},
+        identities={"ssn": ["ssn"]},
+        links=links,
+    )
+    made.add_purpose("benchmark")
+    return made
+
+
+def table(people, rows, seed):
+    who = np.arange(rows) % people
+    np.random.default_rng(seed).shuffle(who)
+    return pl.DataFrame({"ssn": pl.Series(who + 100_000_000).cast(pl.String), "cost": np.arange(rows)})
+
+
+def line(name, count, spent, unit, goal=None):
+    rate = count / spent / 1e6
+    mark = (
+        "" if goal is None else f"   goal {goal} ({rate / goal:.2f} of it)" + ("  *** BELOW ***" if rate < goal else "")
+    )
+    print(f"  {name:46} {rate:6.2f} M {unit}/s{mark}")
+
+
+def hashes():
+    print("keyed hashes alone")
+    messages, key = [b"1:1,3:ssn,9:%d," % i for i in range(100_000_000, 100_000_000 + PEOPLE)], bytes(32)
+    from discreet.pseudonyms.hashing import tags
+
+    line("BLAKE2b, as the vault does it", PEOPLE, seconds(lambda: tags(messages, key)), "messages")
+    line(
+        "BLAKE2b, a new one each",
+        PEOPLE,
+        seconds(lambda: [hashlib.blake2b(m, key=key).digest() for m in messages]),
+        "messages",
+    )
+    line("HMAC-SHA256", PEOPLE, seconds(lambda: [hmac.digest(key, m, "sha256") for m in messages]), "messages")
+
+
+def memory(folder):
+    print("tables in memory, parsed, looked up, sealed and recorded")
+    once, often = table(PEOPLE, PEOPLE, 1), table(ROWS // REPEATS, ROWS, 2)
+    for links in ("derived", "stored"):
+        with vault(folder, links) as made:
+            made.pseudonymise(table(1000, 1000, 0), ["ssn"], "benchmark")
+            spent = seconds(lambda made=made: made.pseudonymise(once, ["ssn"], "benchmark"))
+            line(f"{links}: new people, one row each", PEOPLE, spent, "people", GOALS[links])
+            spent = seconds(lambda made=made: made.pseudonymise(often, ["ssn"], "benchmark"))
+            line(f"{links}: known people, {REPEATS} rows each", ROWS, spent, "rows", GOALS["rows"])
+    with vault(folder / "new", "stored") as made:
+        spent = seconds(lambda: made.pseudonymise(often, ["ssn"], "benchmark"))
+        line(f"stored: new people, {REPEATS} rows each", ROWS, spent, "rows", GOALS["rows"])
+
+
+def most():
+    """The most memory so far, in MiB; the kernel's own figure, which a new program begins anew."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    return int(re.search(r"VmHWM:\s+(\d+)", status.read_text())[1]) / 2**10
+
+
+def stream(folder, rows):
+    print(f"a CSV file of {rows:,} rows, {REPEATS} for each person")
+    path = folder / "visits.csv"
+    with path.open("w") as file:
+        file.write("ssn,name,cost,town\n")
+        for start in range(0, rows, 50_000):
+            who = np.random.default_rng(start).integers(0, rows // REPEATS, min(50_000, rows - start))
+            file.write("".join(f'{100_000_000 + i},"Person, {i}",{i % 97}.5,Springfield\n' for i in who))
+    before = most()
+    with vault(folder / "stream", "stored") as made:
+        spent = seconds(lambda: made.pseudonymise(path, ["ssn"], "benchmark", out=folder / "out.csv", progress=False))
+    after = most()
+    line("stored, new people", rows, spent, "rows")
+    size = path.stat().st_size / 2**20
+    print(f"  file {size:,.0f} MiB, most memory {after:,.0f} MiB ({before:,.0f} before)")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for name in ("new", "stream"):
+            (folder / name).mkdir()
+        if "--stream" in sys.argv:  # by itself, so that the figure of memory is the stream's own
+            return stream(folder, 10_000_000)
+        hashes()
+        memory(folder)
+    if "--full" in sys.argv:
+        os.execv(sys.executable, [sys.executable, __file__, "--stream"])
+
+
+if __name__ == "__main__":
+    main()

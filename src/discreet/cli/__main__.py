@@ -1,0 +1,5 @@
+"""`python -m discreet.cli`, where the command `discreet` is not on the path."""
+
+from discreet.cli import main
+
+main()

@@ -1,0 +1,171 @@
+"""`discreet vault register`, `rotate`, `verify`, `backup` and `restore`: how a vault is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli import console, secrets
+from discreet.cli.options import Force, Json
+from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, opened
+
+
+def _option(*names: str, **more: Any) -> Any:
+    return typer.Option(*names, show_default=False, **more)
+
+
+Anchor = Annotated[str | None, _option("--anchor", metavar="LINE", help="What `register --anchor` printed before.")]
+
+
+def register(
+    place: Place,
+    anchor: Annotated[bool, _option("--anchor", help="Print count and head alone, to be kept elsewhere.")] = False,
+    overdue: Annotated[bool, _option("--overdue", help="Only tables that should have been deleted by now.")] = False,
+    output: Annotated[Path | None, _option("--output", "-o", metavar="FILE", help="A file, .json or .csv.")] = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Show the records of processing (Article 30): who, when, what for, to whom, until when. No person is in them.
+
+    Examples:
+        discreet vault register clinic.vault
+        discreet vault register clinic.vault --anchor
+        discreet vault register clinic.vault -o records.csv
+    """
+    if output is not None and output.suffix.lower() not in (".json", ".csv"):
+        raise ValueError(f"The register is written as .json or .csv. Got {output.name!r}.")
+    out = None if output is None else console.writing(output, force=force, secret=True)
+    with opened(place, passphrase_file, key_file) as vault:
+        if anchor:
+            console.answer({"anchor": str(vault.anchor())}, json)
+            console.say(str(vault.anchor()), json=json)
+            return
+        entries = vault.overdue() if overdue else tuple(vault.register.entries())
+        if out is not None:
+            out.write(vault.register.export("csv" if out.path.suffix.lower() == ".csv" else "json"))
+        console.answer([entry.public() for entry in entries], json)
+        console.say(_table(entries), json=json)
+
+
+def _table(entries: tuple[Any, ...]) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("", "time (UTC)", "who", "act", "table", "purpose", "to", "rows", "until", box=SIMPLE_HEAD)
+    for one in entries:
+        rows = "" if one.rows is None else f"{one.rows:,}"
+        cells = [one.who, one.act, one.table, one.purpose, ", ".join(one.recipients), rows, one.retention]
+        time = one.time[:19].replace("T", " ")
+        table.add_row(str(one.number), time, *(Text(cell or "") for cell in cells))
+    return table
+
+
+def rotate(
+    place: Place,
+    purpose: Annotated[str | None, _option("--purpose", help="New keys for this purpose.")] = None,
+    partner: Annotated[str | None, _option("--partner", help="New keys for this partner, and the purpose.")] = None,
+    wrapping: Annotated[bool, _option("--wrapping", help="Another passphrase or key file for the vault.")] = False,
+    new_passphrase_file: Annotated[
+        str | None, _option("--new-passphrase-file", metavar="FILE", help="With --wrapping: the new passphrase.")
+    ] = None,
+    new_key_file: Annotated[
+        Path | None, _option("--new-key-file", metavar="FILE", help="With --wrapping: the new key file.")
+    ] = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    json: Json = False,
+) -> None:
+    """Make new keys: of a purpose, of a partner, or what opens the vault itself. Old pseudonyms still open.
+
+    Examples:
+        discreet vault rotate clinic.vault --purpose research-2026
+        discreet vault rotate clinic.vault --purpose research-2026 --partner university-x
+        discreet vault rotate clinic.vault --wrapping
+    """
+    if wrapping == (purpose is not None) or (wrapping and partner is not None):
+        console.fail("Say what to rotate: --purpose (and --partner), or --wrapping.", 2)
+    with opened(place, passphrase_file, key_file) as vault:
+        if wrapping:
+            vault.rewrap(**secrets.opening(new_passphrase_file, new_key_file, new=True), who=who)
+            console.answer({"rotated": "wrapping"}, json)
+            console.say("The vault opens with the new secret. Old backups still open with the old one.", json=json)
+            return
+        version = vault.rotate(str(purpose), partner, who=who)
+        console.answer({"rotated": "keys", "version": version.number, "key_id": version.key_id}, json)
+        console.say(f"New pseudonyms begin with 1{version.key_id} (version {version.number}).", json=json)
+
+
+def verify(
+    place: Place,
+    anchor: Anchor = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    json: Json = False,
+) -> None:
+    """Check everything in the vault; with an anchor, also that the register is complete.
+
+    Examples:
+        discreet vault verify clinic.vault
+        discreet vault verify clinic.vault --anchor 12-5f0c...
+    """
+    with opened(place, passphrase_file, key_file) as vault:
+        verdict = vault.verify(anchor)
+        console.answer({"entries": verdict.entries, "complete": verdict.complete, "verdict": str(verdict)}, json)
+        console.say(str(verdict), json=json)
+
+
+def backup(
+    place: Place,
+    output: Annotated[Path, _option("--output", "-o", metavar="FILE", help="The copy, a new file.")],
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    json: Json = False,
+) -> None:
+    """Copy the vault to a new file, as it is at one moment. It opens with the same passphrase or key file.
+
+    Examples:
+        discreet vault backup clinic.vault -o clinic-2026-05-03.vault
+    """
+    with opened(place, passphrase_file, key_file) as vault:
+        anchor = vault.backup(output, who=who)
+        console.answer({"output": str(output), "anchor": str(anchor)}, json)
+        console.say(f"Written: {output}. Anchor, to be kept elsewhere: {anchor}", json=json)
+
+
+def restore(
+    copy: Annotated[Path, typer.Argument(metavar="BACKUP", help="A copy made by `backup`.", show_default=False)],
+    place: Place,
+    erasures_from: Annotated[
+        Path | None, _option("--erasures-from", metavar="FILE", help="A later state of the vault, or of its erasures.")
+    ] = None,
+    anchor: Anchor = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    json: Json = False,
+) -> None:
+    """Bring a backup to a new place, and erase again whoever was erased since.
+
+    Examples:
+        discreet vault restore clinic-2026-05-03.vault clinic.vault --erasures-from damaged.vault
+        discreet vault restore clinic-2026-05-03.vault clinic.vault --anchor 12-5f0c...
+    """
+    from dataclasses import asdict
+
+    from discreet.pseudonyms.register import Anchor as Kept
+    from discreet.pseudonyms.vault import Vault
+
+    if (erasures_from is None) == (anchor is None):
+        console.fail("Say how later erasures are known: --erasures-from FILE, or --anchor LINE.", 2)
+    later = Kept.parse(anchor) if anchor is not None else erasures_from
+    opening = secrets.opening(passphrase_file, key_file)
+    done = Vault.restore(place, copy, erasures_from=later, who=who, **opening)
+    console.answer(asdict(done), json)
+    console.say(f"Restored. Later erasures done again: {done.replayed}; entries lost: {done.lost}.", json=json)

@@ -1,0 +1,131 @@
+"""Header: the names of a table's columns, without reading a value.
+
+Of a CSV file the first line alone is read; of a Parquet file the schema, never the statistics, which hold minima and
+maxima. The first line of a file without a header is a row: where it looks like one it is refused, and not shown.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.cli.facts import printable
+from discreet.errors import EngineError
+
+LONGEST = 1 << 20  # bytes of a first line
+TEXT = (".csv", ".csv.gz", ".csv.zst", ".csv.bz2", ".csv.lz4")
+PARQUET = (".parquet", ".pq")
+NUMBERS = ("int", "uint", "float", "double", "halffloat", "decimal")
+
+
+@dataclass(frozen=True)
+class Header:
+    """The columns of a file: their names and, of Parquet, what kind each is by its type ("" where nobody knows)."""
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    parquet: bool
+
+
+def header(path: str | Path) -> Header:
+    """The columns of a CSV or Parquet file."""
+    path = Path(path)
+    if not path.exists():
+        raise EngineError(f"There is no file {str(path)!r}.")
+    if path.is_dir():
+        raise EngineError(f"{str(path)!r} is a folder. Hint: name one CSV or Parquet file.")
+    name = path.name.lower()
+    if name.endswith(PARQUET):
+        return _checked(*_schema(path), parquet=True)
+    if not name.endswith(TEXT):
+        raise EngineError(f"{path.name!r} is neither CSV nor Parquet. Hint: {', '.join((*TEXT, *PARQUET))}.")
+    names = _first(path)
+    return _checked(names, [""] * len(names), parquet=False)
+
+
+def missing(path: str | Path, wanted: Any) -> list[str]:
+    """Which of the names wanted are no columns of the file; its own names are not told."""
+    names = set(header(path).names)
+    return [name for name in wanted if name not in names]
+
+
+def _schema(path: Path) -> tuple[list[str], list[str]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowException):
+        raise EngineError(f"{path.name!r} cannot be read as a Parquet file: is it damaged?") from None
+    return list(schema.names), [_kind(str(one.type)) for one in schema]
+
+
+def _kind(of: str) -> str:
+    if of.startswith(NUMBERS):
+        return "number"
+    return "category" if of.startswith(("string", "large_string", "bool", "dictionary")) else "skip"
+
+
+def _first(path: Path) -> list[str]:
+    """The fields of the first line."""
+    try:
+        text = _line(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise EngineError(f"The first line of {path.name!r} is no UTF-8 text. Hint: save the file as UTF-8.") from None
+    fields = next(csv.reader(io.StringIO(text)), [])
+    if len(fields) < 2 and any(mark in text for mark in ";\t|"):
+        raise EngineError(f"The columns of {path.name!r} are not separated by commas. Hint: save it with commas.")
+    return fields
+
+
+def _line(path: Path) -> bytes:
+    import pyarrow as pa
+
+    content = b""
+    try:
+        with pa.input_stream(str(path), compression="detect") as stream:
+            while len(content) < LONGEST and b"\n" not in content:
+                some = stream.read(4096)
+                content += some
+                if not some:
+                    break
+    except (OSError, pa.ArrowException):
+        raise EngineError(f"{path.name!r} cannot be read: is it damaged?") from None
+    line = content.split(b"\n", 1)[0].rstrip(b"\r")
+    if not line.strip() or len(content) >= LONGEST:
+        raise EngineError(f"{path.name!r} has no header: its first line is to hold the names of the columns.")
+    return line
+
+
+def _checked(names: list[str], kinds: list[str], parquet: bool) -> Header:
+    """The header, unless it may be a row; what it holds is not told then."""
+    if len(set(names)) < len(names):
+        _refuse("two of its names are the same")
+    if any(_value(name) for name in names):
+        _refuse("one of its names is a number, a date or empty")
+    if not all(printable(name) for name in names):
+        _refuse("one of its names is very long, or holds signs that cannot be shown")
+    return Header(tuple(names), tuple(kinds), parquet)
+
+
+def _refuse(why: str) -> None:
+    raise EngineError(
+        f"The header cannot be used: {why}, so that it may be a row. It is not shown. Hint: write a first line with a "
+        "distinct name for each column, beginning with a letter."
+    )
+
+
+def _value(name: str) -> bool:
+    """Whether a name looks like a value."""
+    from datetime import datetime
+
+    for read in (float, datetime.fromisoformat):
+        try:
+            read(name.strip().replace(",", "."))
+        except ValueError:
+            continue
+        return True
+    return not name.strip()

@@ -1,0 +1,164 @@
+"""`discreet ledger`: what has been spent on a data set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import console
+from discreet.cli.options import Force, Json
+
+if TYPE_CHECKING:
+    from discreet.ledger import Ledger
+
+app = typer.Typer(no_args_is_help=True, help="What has been spent: show, explain, export.")
+Where = Annotated[
+    Path,
+    typer.Argument(metavar="WHERE", help="A ledger, a privacy.toml, or the data file beside one.", show_default=False),
+]
+PLAIN = (".csv", ".json")
+
+
+@app.command()
+def show(
+    where: Where,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A picture of it (.png).")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """All charges, and what is left.
+
+    For example:
+
+        discreet ledger show visits.ledger
+        discreet ledger show visits.csv -o spending.png
+    """
+    if output is not None and output.suffix.lower() != ".png":
+        raise ValueError(f"The picture of a ledger ends in .png. Got {output.name!r}.")
+    out = None if output is None else console.writing(output, force=force, inputs=[where])
+    ledger = opened(where)
+    if out is not None:
+        _draw(ledger, out)
+    console.answer(_account(ledger), json)
+    console.say(_table(ledger), json=json)
+    console.say(
+        f"{ledger.data}: spent ε = {ledger.spent:.4g} of the budget {ledger.budget}; one more answer may cost up to "
+        f"ε = {ledger.remaining:.4g}.",
+        json=json,
+    )
+
+
+@app.command()
+def explain(where: Where, json: Json = False) -> None:
+    """What the spending means to a person in the data, in words and odds.
+
+    For example:
+
+        discreet ledger explain visits.ledger
+    """
+    ledger = opened(where)
+    console.answer({**_account(ledger), "words": ledger.explain()}, json)
+    console.say(ledger.explain(), json=json)
+
+
+@app.command()
+def export(
+    where: Where,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where it goes (.json or .csv).")],
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """All charges as a file, for an auditor.
+
+    For example:
+
+        discreet ledger export visits.ledger -o charges.json
+    """
+    import json as _json
+
+    if output.suffix.lower() not in PLAIN:
+        raise ValueError(f"The export of a ledger ends in .json or .csv. Got {output.name!r}.")
+    out = console.writing(output, force=force, inputs=[where])
+    account = _account(opened(where))
+    if output.suffix.lower() == ".json":
+        out.write(_json.dumps(console.plain(account), allow_nan=False, ensure_ascii=False, indent=1))
+    else:
+        out.write(_lines(account["entries"]))
+    console.answer({"output": str(out.path), "entries": len(account["entries"])}, json)
+    console.say(f"Written: {out.path}. Nothing was spent.", json=json)
+
+
+def opened(where: Path) -> Ledger:
+    """The ledger of this name, or the one that the facts beside this file name; it is never made here."""
+    from discreet.cli import facts as _facts
+    from discreet.cli.header import PARQUET, TEXT
+    from discreet.ledger import Ledger
+
+    path = where
+    beside = where.name.lower().endswith((*TEXT, *PARQUET))
+    if beside or where.suffix == ".toml":
+        facts = _facts.read(_facts.beside(where) if beside else where)
+        if facts.ledger_path is None:
+            raise ValueError(f"{facts.file} names no ledger: nobody adds up what is spent. Hint: [ledger], path = ...")
+        path = facts.home / facts.ledger_path
+    if not path.is_file():
+        raise ValueError(f"There is no ledger {str(path)!r}: nothing was charged to it yet.")
+    return Ledger.open(path)
+
+
+def _account(ledger: Ledger) -> dict[str, Any]:
+    entries = [
+        {"number": number, "time": entry.time, "name": entry.name, "epsilon": cost, "event": entry.event.to_dict()}
+        for number, (entry, cost) in enumerate(zip(ledger.entries, _costs(ledger), strict=True), 1)
+    ]
+    return {
+        "data": ledger.data,
+        "budget": ledger.budget.to_dict(),
+        "currency": ledger.currency.name,
+        "spent": ledger.spent,
+        "remaining": ledger.remaining,
+        "entries": entries,
+    }
+
+
+def _costs(ledger: Ledger) -> list[float]:
+    """What each charge guarantees by itself, as the account counts it."""
+    return [ledger.currency.epsilon(ledger.currency.cost(entry.event)) for entry in ledger.entries]
+
+
+def _lines(entries: list[dict[str, Any]]) -> str:
+    import csv
+    import io
+    import json as _json
+
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["number", "time", "name", "epsilon", "event"])
+    for one in entries:
+        writer.writerow([one["number"], one["time"], one["name"], one["epsilon"], _json.dumps(one["event"])])
+    return stream.getvalue()
+
+
+def _table(ledger: Ledger) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("", "time (UTC)", "what", "ε by itself", box=SIMPLE_HEAD)
+    for number, (entry, cost) in enumerate(zip(ledger.entries, _costs(ledger), strict=True), 1):
+        table.add_row(str(number), entry.time[:19].replace("T", " "), Text(entry.name), f"{cost:.4g}")
+    return table
+
+
+def _draw(ledger: Ledger, out: console.Output) -> None:
+    from discreet.plots import ledger as draw
+    from discreet.plots.style import sheet
+
+    figure, (axes,) = sheet()
+    draw(ledger, axes=axes)
+    with out.open() as file:
+        figure.savefig(file, format="png", dpi=130)

@@ -1,0 +1,126 @@
+"""`discreet vault find`, `erase` and `refuse`: what people may ask of whoever holds their data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import console, secrets
+from discreet.cli.options import Force, Json
+from discreet.cli.secrets import KeyFilePath, PassphraseFile, PersonFile, Place, Who, opened
+
+if TYPE_CHECKING:
+    from discreet.pseudonyms.persons import Person
+
+
+def _option(*names: str, **more: Any) -> Any:
+    return typer.Option(*names, show_default=False, **more)
+
+
+Reason = Annotated[str, _option("--reason", help="Why, for the register; no name in it.")]
+
+
+def find(
+    place: Place,
+    person: PersonFile = None,
+    export: Annotated[
+        Path | None, _option("--export", metavar="FILE", help="Also a JSON file for the person (Article 15).")
+    ] = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Say which tables have a person, what for, and who received them (Article 15). No table is read.
+
+    Examples:
+        discreet vault find clinic.vault
+        discreet vault find clinic.vault --person person.json --export answer.json
+    """
+    out = None if export is None else console.writing(export, force=force, secret=True)
+    with opened(place, passphrase_file, key_file) as vault:
+        found = vault.find(secrets.person(person, vault.schema, passphrase_file))
+        if out is not None:
+            out.write(vault.export(found, who=who))
+        console.answer(_found(found), json)
+        console.say(_words(found), json=json)
+
+
+def _found(person: Person) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "known": person.known,
+        "locators": [asdict(one) for one in person.locators],
+        "models": person.models,
+        "shared": person.shared,
+        "unlocated": person.unlocated,
+        "suppressed": person.suppressed,
+    }
+
+
+def _words(person: Person) -> str:
+    lines = [] if person.known else ["The vault knows nobody by these."]
+    for one in person.locators:
+        to = f", given to {', '.join(one.recipients)}" if one.recipients else ""
+        until = f", until {one.retention}" if one.retention else ""
+        lines.append(f"{one.table}: {one.pseudonym}, for {one.purpose}{to}, since {one.since[:10]}{until}")
+    lines += [f"model: {name}" for name in person.models]
+    lines += [f"several people share {name}: give a sharper identity" for name in person.shared]
+    lines += [f"{name}: it was not kept who is in it" for name in person.unlocated]
+    if person.suppressed is not None:
+        lines.append(f"Erased; kept from coming back until {person.suppressed}.")
+    return "\n".join(lines or ["Known, and in no table."])
+
+
+def erase(
+    place: Place,
+    reason: Reason,
+    person: PersonFile = None,
+    keep: Annotated[str | None, _option("--keep", metavar="DAY", help="Keep them away until YYYY-MM-DD.")] = None,
+    yes: Annotated[bool, _option("--yes", help="Do not ask again.")] = False,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    json: Json = False,
+) -> None:
+    """Cut the link to a person, and list what is left to do (Article 17).
+
+    Examples:
+        discreet vault erase clinic.vault --reason "asked on 3 May, letter 17"
+    """
+    from dataclasses import asdict
+
+    with opened(place, passphrase_file, key_file) as vault:
+        found = vault.find(secrets.person(person, vault.schema, passphrase_file))
+        if not yes:
+            console.say(_words(found), json=json)
+            typer.confirm("Erase this person? It cannot be undone.", abort=True, err=True)
+        done = vault.erase(found, reason=reason, keep=keep, who=who)
+        console.answer(asdict(done), json)
+        console.say(str(done), json=json)
+
+
+def refuse(
+    place: Place,
+    ground: Annotated[str, _option("--ground", metavar="LETTER", help="Of Article 17(3): a, b, c, d or e.")],
+    person: PersonFile = None,
+    note: Annotated[str | None, _option("--note", help="For the register; no name in it.")] = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    json: Json = False,
+) -> None:
+    """Record that an erasure was refused, and on which ground.
+
+    Examples:
+        discreet vault refuse clinic.vault --ground b --note "records are kept for ten years by law"
+    """
+    with opened(place, passphrase_file, key_file) as vault:
+        found = vault.find(secrets.person(person, vault.schema, passphrase_file))
+        entry = vault.refuse(found, ground=ground, note=note, who=who)
+        console.answer(entry.public(), json)
+        console.say(f"Recorded: refused under {entry.basis}. Entry {entry.number} of the register.", json=json)

@@ -1,0 +1,64 @@
+"""`discreet risk`: how likely it is that somebody finds a person in a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli import console
+from discreet.cli.options import Data, Force, Json, listed
+
+
+def risk(
+    data: Data,
+    quasi: Annotated[str, typer.Option("--quasi", "-q", metavar="A,B,...", help="The columns that others may know.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The findings (.json or .txt).")],
+    population: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A table of everybody, of which DATA is a part.")
+    ] = None,
+    fraction: Annotated[
+        float | None, typer.Option(min=0, max=1, help="The share of the population in DATA, a random sample.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """How likely it is that people are found in a table.
+
+    The findings tell of the rows and are no private release: they are written to the file that you name, never to the
+    terminal. They hold sizes of classes and names of columns, and no cell.
+
+    For example:
+
+        discreet risk visits.csv --quasi age,ward,zip -o risk.txt
+        discreet risk sample.csv --quasi age,ward --fraction 0.1 -o risk.json
+    """
+    from discreet.anonymity import risk as found
+    from discreet.cli.anonymise import present
+
+    if output.suffix.lower() not in (".json", ".txt"):
+        raise ValueError(f"The output of risk ends in .json or .txt. Got {output.name!r}.")
+    out = console.writing(output, force=force, inputs=[data] if population is None else [data, population])
+    names = listed(quasi)
+    for table in (data, population):
+        if table is not None:
+            present(table, names)
+    try:
+        told = found(str(data), names, None if population is None else str(population), fraction)
+    except Exception as error:  # what is said of the rows is not for the terminal
+        console.fail(f"The risk cannot be told ({type(error).__name__}). Hint: is the file damaged, or without rows?")
+    out.write(_document(told) if output.suffix.lower() == ".json" else f"{told}\n")
+    console.answer({"output": str(out.path)}, json)
+    console.say(f"Written: {out.path}. It tells of the rows: treat it as you treat them. No ε was spent.", json=json)
+
+
+def _document(told: Any) -> str:
+    import json as _json
+
+    names = ("columns", "rows", "marketer", "sample_unique", "population_unique", "basis", "outside", "complete")
+    document = {name: getattr(told, name) for name in names}
+    document |= {name: vars(getattr(told, name)) for name in ("prosecutor", "journalist")}
+    document["classes"] = told.classes.to_dicts()
+    document["identifying"] = [{"columns": one.columns, "unique": one.unique} for one in told.identifying]
+    return _json.dumps(console.plain(document), allow_nan=False, ensure_ascii=False, indent=1)

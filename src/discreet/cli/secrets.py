@@ -1,0 +1,110 @@
+"""Passphrases and identifiers for `discreet vault`: typed, from a file or from stdin, never from the command line.
+
+What is on a command line stays in the history of the shell, and every user of the machine can read it while it runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import console
+
+if TYPE_CHECKING:
+    from discreet.pseudonyms import Schema
+    from discreet.pseudonyms.vault import Vault
+
+STDIN = "-"
+Place = Annotated[
+    str, typer.Argument(metavar="VAULT", help="A vault file, or a postgresql:// address.", show_default=False)
+]
+Who = Annotated[
+    str | None,
+    typer.Option("--who", help="Whom the register names; the login name if left out.", show_default=False),
+]
+
+
+def opened(place: str, passphrase_file: str | None, key_file: Path | None) -> Vault:
+    """An open vault."""
+    from discreet.pseudonyms.vault import Vault
+
+    return Vault.open(place, **opening(passphrase_file, key_file))
+
+
+def _file(name: str, text: str) -> Any:
+    return typer.Option(name, metavar="FILE", help=text, show_default=False)
+
+
+PassphraseFile = Annotated[
+    str | None, _file("--passphrase-file", "A file with the passphrase on its first line; - for stdin.")
+]
+KeyFilePath = Annotated[Path | None, _file("--key-file", "A key file in place of a passphrase.")]
+PersonFile = Annotated[
+    str | None, _file("--person", 'A JSON file such as {"ssn": "123-45-6789"}; - for stdin. Typed if left out.')
+]
+
+
+def passphrase(file: str | None, *, new: bool = False, what: str = "Passphrase") -> str:
+    """A passphrase: the first line of a file or of stdin, or typed unseen; twice if it is new."""
+    if file is not None:
+        return _line(file)
+    if not sys.stdin.isatty():
+        console.fail("There is no terminal to type the passphrase. Hint: --passphrase-file or --key-file.", 2)
+    return str(typer.prompt(what, hide_input=True, confirmation_prompt=new, err=True))
+
+
+def _line(file: str) -> str:
+    text = sys.stdin.readline() if file == STDIN else _read(file).partition("\n")[0]
+    if not text.strip("\r\n"):
+        console.fail("The passphrase file is empty.")
+    return text.strip("\r\n")
+
+
+def _read(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        console.fail(f"The file {file!r} is not UTF-8.")
+
+
+def opening(passphrase_file: str | None, key_file: Path | None, *, new: bool = False) -> dict[str, Any]:
+    """What opens a vault, as `Vault.open` and `Vault.create` take it; a new key file is made if it is not there."""
+    from discreet.pseudonyms import KeyFile
+
+    if key_file is not None and passphrase_file is not None:
+        console.fail("Give a passphrase or a key file, not both.", 2)
+    if key_file is not None:
+        return {"key_file": KeyFile.create(key_file) if new and not key_file.exists() else KeyFile(key_file)}
+    return {"passphrase": passphrase(passphrase_file, new=new)}
+
+
+def person(file: str | None, schema: Schema, passphrase_file: str | None = None) -> dict[str, Any]:
+    """The identifiers of one person: from a JSON file or stdin, or typed, field by field."""
+    if file is None:
+        return _typed(schema)
+    if file == STDIN == passphrase_file:
+        console.fail("Stdin can be the passphrase or the person, not both.", 2)
+    import json
+
+    try:
+        found = json.loads(sys.stdin.read() if file == STDIN else _read(file))
+    except ValueError:
+        found = None
+    if not isinstance(found, Mapping) or not found:  # what was read may be a name, and is not shown
+        console.fail("The person must be a JSON object of fields and values.")
+    return dict(found)
+
+
+def _typed(schema: Schema) -> dict[str, Any]:
+    if not sys.stdin.isatty():
+        console.fail("There is no terminal to type who it is. Hint: --person FILE, or --person - for stdin.", 2)
+    typer.echo("Who is it? Leave out what you do not know.", err=True)
+    typed = {name: typer.prompt(f"  {name}", default="", show_default=False, err=True) for name in schema.fields}
+    found = {name: value for name, value in typed.items() if value.strip()}
+    if not found:
+        console.fail("Nothing was typed.")
+    return found

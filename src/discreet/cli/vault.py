@@ -1,0 +1,229 @@
+"""`discreet vault`: pseudonyms, and the rights of the people behind them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import console, custody, rights, secrets
+from discreet.cli.options import Force, Json, listed, pairs
+from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, opened
+
+if TYPE_CHECKING:
+    from discreet.pseudonyms.vault import Vault
+
+app = typer.Typer(no_args_is_help=True, help="Pseudonyms: a vault that can answer, forget and account.")
+
+
+def _option(*names: str, **more: Any) -> Any:
+    return typer.Option(*names, show_default=False, **more)
+
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file of any size.", show_default=False)]
+Out = Annotated[Path, _option("--output", "-o", metavar="FILE", help="The new file, of the same kind.")]
+Identifiers = Annotated[
+    str, _option("--identifiers", metavar="COLUMNS", help="Columns: ssn,name,born; or column=field where names differ.")
+]
+Purpose = Annotated[str, _option("--purpose", help="What for, as declared.")]
+Name = Annotated[str | None, _option("--name", help="What the register calls the table; the file's name if left out.")]
+Retention = Annotated[str | None, _option("--retention", metavar="DAY", help="The last day to keep it: YYYY-MM-DD.")]
+Missing = Annotated[str, typer.Option("--missing", help="Rows without identity: refuse, skip or one-off.")]
+Unparsable = Annotated[str, typer.Option("--unparsable", help="Values that do not parse: refuse, skip or one-off.")]
+Suppressed = Annotated[str, typer.Option("--suppressed", help="Rows of erased people: drop or one-off.")]
+OneWay = Annotated[bool, _option("--one-way", help="Pseudonyms that nothing reverses, nor moves to new keys.")]
+Delimiter = Annotated[str | None, _option("--delimiter", help="Between cells of a CSV file, where not told apart.")]
+Encoding = Annotated[str | None, _option("--encoding", help="Of a CSV file; UTF-8 or its byte order mark if left out.")]
+
+
+@app.command()
+def create(
+    place: Place,
+    field: Annotated[list[str], _option("--field", metavar="NAME=KIND", help="A field: ssn=digits:9, name=text.")],
+    identity: Annotated[
+        list[str], _option("--identity", metavar="NAME=FIELDS", help="What names a person: who=name,born. In order.")
+    ],
+    links: Annotated[str, typer.Option("--links", help="stored, or derived for Spark.")] = "stored",
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    json: Json = False,
+) -> None:
+    """Make a new vault.
+
+    Examples:
+        discreet vault create clinic.vault --field ssn=digits:9 --field name=text --field born=date
+            --identity ssn=ssn --identity person=name,born
+        discreet vault create clinic.vault --field ssn=digits:9 --identity ssn=ssn --key-file clinic.key
+    """
+    from discreet.pseudonyms.vault import Vault
+
+    fields = pairs(field, "--field")
+    identities = {name: listed(text) for name, text in pairs(identity, "--identity").items()}
+    chosen: Any = links
+    opening = secrets.opening(passphrase_file, key_file, new=True)
+    with Vault.create(place, fields=fields, identities=identities, links=chosen, who=who, **opening) as vault:
+        console.answer({"vault": vault.name, "links": links, "anchor": str(vault.anchor())}, json)
+        console.say(f"A new vault with {links} links. Whoever loses what opens it has lost it.", json=json)
+
+
+@app.command()
+def purpose(
+    place: Place,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the purpose.", show_default=False)],
+    retention: Retention = None,
+    basis: Annotated[str | None, _option("--basis", help="The legal basis, for the register.")] = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    json: Json = False,
+) -> None:
+    """Declare a purpose.
+
+    Examples:
+        discreet vault purpose clinic.vault research-2026 --basis "Article 9(2)(j)" --retention 2031-12-31
+    """
+    with opened(place, passphrase_file, key_file) as vault:
+        vault.add_purpose(name, retention=retention, basis=basis, who=who)
+        console.answer({"purposes": vault.purposes}, json)
+        console.say(f"Declared: the purpose {name!r}.", json=json)
+
+
+@app.command()
+def partner(
+    place: Place,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the partner.", show_default=False)],
+    contact: Annotated[str | None, _option("--contact", help="Whom to write to.")] = None,
+    revoke: Annotated[bool, _option("--revoke", help="Share nothing new with this partner any more.")] = False,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    json: Json = False,
+) -> None:
+    """Declare a partner, or revoke one.
+
+    Examples:
+        discreet vault partner clinic.vault university-x --contact office@university-x.example
+        discreet vault partner clinic.vault university-x --revoke
+    """
+    with opened(place, passphrase_file, key_file) as vault:
+        if revoke:
+            vault.revoke(name, who=who)
+        else:
+            vault.add_partner(name, contact=contact, who=who)
+        console.answer({"partners": vault.partners}, json)
+        console.say(f"{'Revoked' if revoke else 'Declared'}: the partner {name!r}.", json=json)
+
+
+@app.command()
+def pseudonymise(
+    place: Place,
+    data: Data,
+    output: Out,
+    identifiers: Identifiers,
+    purpose: Purpose,
+    name: Name = None,
+    missing: Missing = "refuse",
+    unparsable: Unparsable = "refuse",
+    suppressed: Suppressed = "drop",
+    one_way: OneWay = False,
+    retention: Retention = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Put one pseudonym for each person in place of the identifiers.
+
+    Examples:
+        discreet vault pseudonymise clinic.vault visits.csv -o research.csv --identifiers ssn,name,born
+            --purpose research-2026
+    """
+    out = console.writing(output, force=force, inputs=[data], secret=True)
+    options: dict[str, Any] = {"missing": missing, "unparsable": unparsable, "suppressed": suppressed}
+    with opened(place, passphrase_file, key_file) as vault:
+        vault.pseudonymise(
+            data, _mapping(identifiers), purpose, out=out.path, name=name, retention=retention, who=who,
+            dialect=_dialect(delimiter, encoding), progress=False if json else None, one_way=one_way, **options,
+        )  # fmt: skip
+        _receipt(vault, out.path, json)
+
+
+@app.command()
+def share(
+    place: Place,
+    data: Data,
+    output: Out,
+    identifiers: Identifiers,
+    purpose: Purpose,
+    partner: Annotated[str, _option("--partner", help="For whom, as declared.")],
+    require_k: Annotated[int | None, _option("--require-k", help="Refuse if somebody looks like fewer people.")] = None,
+    quasi_identifiers: Annotated[
+        str | None, _option("--quasi-identifiers", metavar="COLUMNS", help="What others may know; all if left out.")
+    ] = None,
+    name: Name = None,
+    missing: Missing = "refuse",
+    unparsable: Unparsable = "refuse",
+    suppressed: Suppressed = "drop",
+    one_way: OneWay = False,
+    retention: Retention = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Make a table for a partner: pseudonyms of its own, rows in random order.
+
+    Examples:
+        discreet vault share clinic.vault visits.csv -o for-x.csv --identifiers ssn,name,born
+            --purpose research-2026 --partner university-x --require-k 5
+    """
+    out = console.writing(output, force=force, inputs=[data], secret=True)
+    options: dict[str, Any] = {"missing": missing, "unparsable": unparsable, "suppressed": suppressed}
+    known = None if quasi_identifiers is None else listed(quasi_identifiers)
+    with opened(place, passphrase_file, key_file) as vault:
+        vault.share(
+            data, _mapping(identifiers), partner, purpose, out=out.path, require_k=require_k, quasi_identifiers=known,
+            name=name, retention=retention, who=who, dialect=_dialect(delimiter, encoding),
+            progress=False if json else None, one_way=one_way, **options,
+        )  # fmt: skip
+        _receipt(vault, out.path, json)
+
+
+def _mapping(text: str) -> dict[str, str]:
+    """Columns and fields: "ssn,Name of patient=name"."""
+    found = [(column.strip(), (field if equals else column).strip()) for column, equals, field in
+             (part.partition("=") for part in listed(text))]  # fmt: skip
+    if len(dict(found)) != len(found):
+        raise typer.BadParameter("each column once.", param_hint="--identifiers")
+    return dict(found)
+
+
+def _dialect(delimiter: str | None, encoding: str | None) -> Any:
+    from discreet.pseudonyms.lines import Dialect
+
+    if delimiter is None and encoding is None:
+        return None
+    return Dialect(delimiter="\t" if delimiter == "\\t" else delimiter, encoding=encoding or "utf-8")
+
+
+def _receipt(vault: Vault, path: Path, json: bool) -> None:
+    from collections import deque
+
+    entry = deque(vault.register.entries(), maxlen=1)[0]
+    console.answer({"output": str(path), **entry.public()}, json)
+    notes = "".join(f"; {count:,} {what}" for what, count in entry.details.items() if " " in what)
+    console.say(f"Written: {path}, {entry.rows:,} rows{notes}. Entry {entry.number} of the register.", json=json)
+
+
+for verb in (rights.find, rights.erase, rights.refuse):
+    app.command()(verb)
+for keeping in (custody.register, custody.rotate, custody.verify, custody.backup, custody.restore):
+    app.command()(keeping)

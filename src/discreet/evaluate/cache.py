@@ -1,0 +1,143 @@
+"""Scores kept on disk, so that a study that was stopped goes on: for public or simulated rows alone.
+
+A score is found again if everything it depends on is the same: the estimator's parameters, the bytes of the rows, the
+split, the seed, ε, the number of rows, and the code. The files hold scores and digests; a digest of a few rows can be
+guessed, so a cache says as much about the rows as the study does.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import platform
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import discreet
+from discreet.documents import dump
+
+VERSION = 1
+KNOWN = ("discreet", "sklearn", "numpy", "scipy", "builtins", "abc")  # their code is told by versions and sources
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder of scores of one study.
+
+    Attributes
+    ----------
+    folder : where; it is made if need be.
+    study : the digest of what all jobs share: rows, split, seed, score and code.
+    """
+
+    folder: Path
+    study: str
+
+    def recall(self, job: Any) -> float | None:
+        """The score of such a job, or None: nothing is there, or what is there cannot be trusted."""
+        key = self._key(job)
+        try:
+            document = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
+            if document["check"] == _check(key, document["score"]):
+                return float.fromhex(document["score"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        return None
+
+    def store(self, job: Any, score: float) -> None:
+        """Keep a score; a reader sees all of the file or none of it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        key, exact = self._key(job), float(score).hex()
+        document = {"discreet": "score", "version": VERSION, "score": exact, "check": _check(key, exact)}
+        unfinished = self.folder / f".{key}.{secrets.token_hex(4)}"
+        try:
+            unfinished.write_text(json.dumps(document), encoding="utf-8")
+            os.replace(unfinished, self.folder / f"{key}.json")
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def _key(self, job: Any) -> str:
+        return digest([self.study, described(job.model), job.epsilon, job.n, job.repeat])
+
+
+def _check(key: str, exact: Any) -> str:
+    return digest([VERSION, key, exact])
+
+
+def digest(value: Any) -> str:
+    """Of anything that JSON can write."""
+    return sha256(json.dumps(value, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def bytes_of(*tables: Any) -> str:
+    """A digest of arrays and frames: types, shapes, names of columns and values."""
+    found = sha256()
+    for table in tables:
+        names = [str(name) for name in getattr(table, "columns", ())]
+        array = np.ascontiguousarray(table)
+        if array.dtype.hasobject:
+            found.update(dump([names, *(_plain(value) for value in array.ravel().tolist())]).encode())
+        else:
+            found.update(json.dumps([names, array.dtype.str, array.shape]).encode())
+            found.update(array.tobytes())
+    return found.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
+
+
+def described(model: Any) -> Any:
+    """An estimator as JSON: its class and parameters, and theirs; `ValueError` for what has no stable form.
+
+    >>> from discreet.models import Ridge
+    >>> described(Ridge(alpha=2.0)) == described(Ridge(alpha=2.0)) != described(Ridge(alpha=3.0))
+    True
+    """
+    if hasattr(model, "get_params") and not isinstance(model, type):
+        params = {name: described(value) for name, value in model.get_params(deep=False).items()}
+        return [_source(type(model)), params]
+    if isinstance(model, (list, tuple)):
+        return [type(model).__name__, *(described(part) for part in model)]
+    if isinstance(model, Mapping):
+        return ["mapping", *sorted(([str(key), described(part)] for key, part in model.items()), key=repr)]
+    try:
+        return dump(model)
+    except ValueError as error:
+        raise ValueError(f"The cache cannot tell one estimator from another: {error}. Hint: cache=None.") from None
+
+
+def _source(cls: type) -> list[str]:
+    """The name of a class, with digests of the files of those bases that are not of known libraries."""
+    found = [f"{cls.__module__}.{cls.__qualname__}"]
+    for base in cls.__mro__:
+        if base.__module__.partition(".")[0] in KNOWN:
+            continue
+        try:
+            found.append(sha256(Path(inspect.getfile(base)).read_bytes()).hexdigest())
+        except (OSError, TypeError):
+            raise ValueError(
+                f"The cache cannot tell one estimator from another: no file holds {base.__qualname__}. "
+                "Hint: cache=None."
+            ) from None
+    return found
+
+
+@lru_cache(maxsize=1)
+def code() -> str:
+    """A digest of this package's sources, and the versions of what it computes with."""
+    root = Path(discreet.__file__).parent
+    found = sha256()
+    for path in sorted(root.rglob("*.py")):
+        found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    versions = [version(name) for name in ("numpy", "scipy", "scikit-learn")]
+    return digest([discreet.__version__, platform.python_version(), platform.machine(), *versions, found.hexdigest()])

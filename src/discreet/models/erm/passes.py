@@ -1,0 +1,73 @@
+"""Passes: how many readings of the rows a minimum may take, and the weakest penalty that so many are enough for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from discreet.bounds import Bounds
+from discreet.models.erm.accelerated import Minimiser
+from discreet.models.erm.problem import Problem, Unit
+
+STEP = 2.0 ** (1 / 8)  # from one Λ that is tried to the next
+FINEST, COARSEST = 2.0**-16, 2.0**-8  # tolerances that methods ask for
+
+
+def refuse_weak(problem: Problem) -> None:
+    """Raise, before anything is charged, where a given Λ surely asks for more passes than there may be."""
+    if problem.strength is None:
+        return
+    least = Minimiser(
+        Unit.by(Bounds(-1, 1).matched(problem.width - 1)),
+        problem.loss,
+        1,
+        float(problem.strength),
+        float(problem.radius),
+        COARSEST,
+        float(max(1, problem.n or 1)),
+    )
+    if least.passes > problem.passes:
+        enough = weakest(replace(least, finest=FINEST), problem.passes).strength
+        raise ValueError(
+            f"The `strength` must be at least {_rounded_up(enough)} for `max_passes` = {problem.passes:,} passes over "
+            f"the rows. Got {problem.strength!r}, which takes {least.passes:,} or more. Hint: a larger `strength`, or "
+            "a larger `max_passes`."
+        )
+
+
+def capped(minimiser: Minimiser, problem: Problem) -> Minimiser:
+    """The minimiser; with a Λ that is larger, and a remark, where it would take more passes than there may be.
+
+    By then the number of rows may have been paid for, so that it is too late to refuse.
+    """
+    made = weakest(minimiser, problem.passes)
+    if made is not minimiser:
+        enough = f"so that {problem.passes:,} passes over the rows are enough"
+        problem.remark(f"the penalty was raised to Λ = {made.strength:.3g}, {enough}")
+    return made
+
+
+def weakest(minimiser: Minimiser, passes: int) -> Minimiser:
+    """The same with the least Λ, not below its own, that so many passes are enough for; within 9%.
+
+    >>> from discreet.models.erm.losses import HuberHinge
+    >>> image = Unit.by(Bounds(-1, 1).matched(3))
+    >>> weak = Minimiser(image, HuberHinge(0.5), 1, 2.0**-10, 32.0, 2.0**-12, 1000.0)
+    >>> weak.passes, weakest(weak, 5000).passes, weakest(weak, 10**6) is weak
+    (32869, 4961, True)
+    """
+    made, step = minimiser, 0
+    while made.passes > passes:
+        step += 1
+        made = replace(minimiser, strength=minimiser.strength * STEP**step)
+    return made
+
+
+def _rounded_up(value: float) -> str:
+    """To two digits, not below it.
+
+    >>> _rounded_up(0.01234), _rounded_up(5.0)
+    ('0.013', '5')
+    """
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{math.ceil(value / unit - 1e-9) * unit:.2g}"

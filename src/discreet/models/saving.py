@@ -1,0 +1,152 @@
+"""Saving: fitted models as files of JSON, which hold values and never code.
+
+    save(model, "model.json")
+    model = load("model.json")
+
+A model comes back to the bit: its predictions are the same. With it travel its receipt and, where its features were
+made of a table with categories, the encoder. The rows, the account and the noise's key are not in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sklearn.base import BaseEstimator
+
+from discreet.documents import of_form, to_form
+from discreet.errors import VersionError
+from discreet.models.encoder import Encoder
+from discreet.release import Release
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A model, the encoder that makes its features of a table, and what it is called to learn."""
+
+    model: Any
+    encoder: Encoder | None = None
+    target: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The columns of a table that it predicts from, if they have names."""
+        if self.encoder is not None:
+            return self.encoder.columns
+        names = getattr(self.model, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
+
+    @property
+    def release(self) -> Release:
+        """The receipt."""
+        release: Release = self.model.release_
+        return release
+
+
+def save(model: Any, path: str | os.PathLike[str], encoder: Encoder | None = None, target: str | None = None) -> None:
+    """Write a fitted model to a file, whole or not at all.
+
+    Parameters
+    ----------
+    model : an estimator of `discreet.models` that was fitted.
+    encoder, target : what makes features of a table's columns, and the name of what is predicted, if that matters.
+    """
+    content, target_path = text(Saved(model, encoder, target)), Path(path)
+    part = target_path.with_name(f".{target_path.name}.{os.urandom(6).hex()}.part")
+    try:
+        with part.open("x", encoding="utf-8") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, target_path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The model in a file.
+
+    | file | raises |
+    | --- | --- |
+    | of a later version; of a class that discreet does not have; no model at all; damaged | `VersionError` |
+    """
+    return opened(path).model
+
+
+def opened(path: str | os.PathLike[str]) -> Saved:
+    """What is in a file: the model and its encoder."""
+    try:
+        content = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise VersionError(f"{os.fspath(path)!r} is no model: it is not JSON.") from None
+    return read(content, os.fspath(path))
+
+
+def text(saved: Saved) -> str:
+    """The document of a fitted model."""
+    model = saved.model
+    name = type(model).__name__
+    if type(model) is not _classes().get(name):
+        raise ValueError(f"A {name} cannot be saved: it is no estimator of discreet.models.")
+    if not hasattr(model, "release_"):
+        raise ValueError(f"This {name} is not fitted: there is nothing to save. Hint: fit it first.")
+    document = {
+        "discreet": "model",
+        "version": VERSION,
+        "class": name,
+        "target": saved.target,
+        "columns": saved.columns,
+        "encoder": None if saved.encoder is None else to_form(saved.encoder),
+        "receipt": str(model.release_),
+        "state": to_form(model),
+    }
+    return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1)
+
+
+def read(content: str, name: str = "This") -> Saved:
+    """The model of a document."""
+    document = _document(content, name)
+    wanted = _classes().get(document.get("class"))
+    if wanted is None:
+        raise VersionError(f"{name!r} holds a model of a class that this discreet does not have.")
+    try:
+        model = of_form(document["state"])
+        encoder = None if document["encoder"] is None else of_form(document["encoder"])
+        target = document["target"]
+    except Exception:
+        raise VersionError(f"{name!r} is damaged: the model in it cannot be read.") from None
+    fine = type(model) is wanted and isinstance(getattr(model, "release_", None), Release)
+    if not fine or not isinstance(encoder, Encoder | None) or not isinstance(target, str | None):
+        raise VersionError(f"{name!r} is damaged: it does not hold the model that it names.")
+    return Saved(model, encoder, target)
+
+
+def _document(content: str, name: str) -> dict[str, Any]:
+    try:
+        document = json.loads(content, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise VersionError(f"{name!r} is no model: it is not JSON.") from None
+    if not isinstance(document, dict) or document.get("discreet") != "model":
+        raise VersionError(f"{name!r} is no model of discreet.")
+    if document.get("version") != VERSION:
+        raise VersionError(
+            f"This discreet reads models of version {VERSION}; {name!r} is of another. Hint: a newer discreet."
+        )
+    return document
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON.")
+
+
+def _classes() -> dict[Any, type]:
+    """The estimators that a file may hold, by name."""
+    from discreet import models
+
+    found = {name: getattr(models, name) for name in models.__all__}
+    return {name: one for name, one in found.items() if isinstance(one, type) and issubclass(one, BaseEstimator)}

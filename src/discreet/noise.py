@@ -1,0 +1,82 @@
+"""Noise: what is added to a total, how much of it, and where its bits come from."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import NotPrivateWarning
+from discreet.events import Event, Gaussian, Laplace, Pure
+from discreet.mechanisms.gaussian import add_gaussian
+from discreet.mechanisms.keystream import Keystream
+from discreet.mechanisms.laplace import add_laplace
+from discreet.mechanisms.norm import add_norm
+from discreet.query import Exact
+from discreet.release import NOT_PRIVATE
+
+FINE = 31  # noise is at least 2^31 steps of the grid it is added on
+
+
+def noise_source(random_state: Any, stacklevel: int = 4) -> Keystream | None:
+    """None for private noise; for a seed, a keystream that repeats itself, and a warning."""
+    if random_state is None:
+        return None
+    warnings.warn(NOT_PRIVATE, NotPrivateWarning, stacklevel=stacklevel)
+    if isinstance(random_state, np.random.RandomState):
+        return Keystream.seeded(int(random_state.randint(2**31)))
+    if isinstance(random_state, np.random.Generator):
+        return Keystream.seeded(int(random_state.integers(2**63)))
+    return Keystream.seeded(random_state)
+
+
+def perturbed(
+    total: Exact, sensitivity: Fraction, event: Event, rng: Keystream, symmetric: bool = False, triangle: bool = False
+) -> Exact:
+    """The total with the noise of an event; of a symmetric one, symmetric noise, or that of its upper triangle."""
+    if triangle:  # the sensitivity is that of the upper triangle: one draw for each of its entries
+        upper = np.triu_indices(len(total))
+        noisy = np.empty_like(total)
+        noisy[upper] = perturbed(total[upper], sensitivity, event, rng)
+        noisy.T[upper] = noisy[upper]
+        return noisy
+    if isinstance(event, Gaussian):
+        # for a sum bounded in ℓ1 the bound serves too: ‖·‖₂ <= ‖·‖₁
+        return add_gaussian(total, sensitivity, event, rng, symmetric=symmetric)
+    if isinstance(event, Laplace):
+        return add_laplace(total, sensitivity, event, rng)
+    assert isinstance(event, Pure)
+    return add_norm(total, sensitivity, event.epsilon, rng, symmetric=symmetric)
+
+
+def finer(total: Exact, power: int) -> Exact:
+    """The total times 2^power: int64 where it surely fits, Python integers where not."""
+    if total.dtype != object and np.abs(total, dtype=np.float64).max(initial=0) < 2.0 ** (62 - power) and power < 63:
+        return np.asarray(total * (1 << power))
+    return np.asarray(total.astype(object) * (1 << power), dtype=object)
+
+
+def size_of(event: Event) -> float:
+    """The scale of the noise, in sensitivities."""
+    if isinstance(event, Gaussian):
+        return event.noise_multiplier
+    if isinstance(event, Laplace):
+        return event.scale
+    assert isinstance(event, Pure), "a choice cannot pay for a measurement"
+    return 1 / event.epsilon
+
+
+def std_of(event: Event, sensitivity: float, shape: tuple[int, ...], symmetric: bool, triangle: bool) -> Any:
+    """The standard deviation of each entry: one number, or a matrix where it is less off the diagonal."""
+    if isinstance(event, Laplace):
+        return math.sqrt(2) * event.scale * sensitivity
+    std = size_of(event) * sensitivity
+    if isinstance(event, Pure):  # a radius of Gamma(size): each coordinate has variance (size + 1) / ε²
+        size = shape[0] * (shape[0] + 1) // 2 if symmetric else math.prod(shape)
+        std *= math.sqrt(size + 1)
+    if symmetric and not triangle:
+        return np.where(np.eye(shape[0], dtype=bool), std, std / math.sqrt(2))
+    return std

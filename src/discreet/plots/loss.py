@@ -1,0 +1,144 @@
+"""The privacy loss, drawn: how much more an answer was likely with one person's row than without it (CO5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import accounting
+from discreet.events import Composed, Event
+from discreet.ledger import Ledger
+from discreet.plots.law import law
+from discreet.plots.style import axes as new_axes
+from discreet.plots.style import quiet, title
+from discreet.release import Release
+
+Floats = NDArray[np.float64]
+BARS = 60
+FINE = 2000  # steps of the distribution within ε
+RARE = 1e-6  # the probability at which ε is stated where the promise has no δ but the event needs one
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """A privacy-loss distribution in bars, and what it promises.
+
+    Attributes
+    ----------
+    edges, probabilities : of the bars.
+    epsilon, delta : the (ε, δ) that it guarantees.
+    beyond : how often the loss exceeds ε; more than δ, which counts only by how much it does.
+    mean : the expected loss.
+    """
+
+    edges: Floats
+    probabilities: Floats
+    epsilon: float
+    delta: float
+    beyond: float
+    mean: float
+
+
+def privacy_loss(given: Any, delta: float | None = None, *, axes: Any = None) -> Any:
+    """How often an answer has which privacy loss, on the worse of two neighbouring data sets.
+
+    The loss of an answer is log p(answer | with the row) / p(answer | without it): an adversary who sees the answer
+    multiplies the odds that the row is there by e^loss.
+
+    Parameters
+    ----------
+    given : an event, several, a release, or a ledger (all that was charged, as one).
+    delta : at which ε is marked; that of the release or ledger, or 1e-6 where the event needs one, if None.
+    axes : where; new ones if None.
+
+    Guarantee
+    ---------
+    It costs nothing: an event does not depend on the rows. Of a ledger it is a picture, not an account: what was chosen
+    after seeing answers is added up by `Ledger.spent`.
+
+    Examples
+    --------
+    >>> from discreet.events import Gaussian
+    >>> privacy_loss(Gaussian(4.0)).get_xlabel()
+    'privacy loss'
+    """
+    found = losses(given, delta)
+    with quiet():
+        axes = new_axes(axes)
+        middle, width = (found.edges[1:] + found.edges[:-1]) / 2, np.diff(found.edges)
+        rare = middle > found.epsilon
+        axes.bar(middle[~rare], found.probabilities[~rare], width[~rare], color="0.8", edgecolor="0.45", linewidth=0.4)
+        axes.bar(middle[rare], found.probabilities[rare], width[rare], color="0.15")
+        axes.axvline(found.epsilon, color="0.0", linestyle="--", linewidth=1.0)
+        axes.axvline(found.mean, color="0.4", linestyle=":", linewidth=1.0)
+        top = float(found.probabilities.max())
+        axes.set(xlabel="privacy loss", ylabel="probability", ylim=(0, 1.18 * top))
+        above: dict[str, Any] = {"va": "top", "fontsize": 7.5, "bbox": {"facecolor": "white", "lw": 0, "pad": 0.5}}
+        axes.text(found.epsilon, 1.17 * top, f"ε = {found.epsilon:.3g} ", ha="right", **above)
+        axes.text(found.mean, 1.09 * top, f"mean {found.mean:.3g}", ha="center", **above)
+        title(axes, words(found))
+    return axes
+
+
+def losses(given: Any, delta: float | None = None, bars: int = BARS) -> Losses:
+    """What `privacy_loss` draws.
+
+    >>> from discreet.events import Laplace
+    >>> found = losses(Laplace(2.0))
+    >>> found.epsilon, found.beyond
+    (0.5, 0.0)
+    """
+    event, own = _event(given)
+    delta = own if delta is None else delta
+    epsilon = accounting.epsilon(event, delta)
+    if math.isinf(epsilon) and delta == 0:
+        delta, epsilon = RARE, accounting.epsilon(event, RARE)
+    if not math.isfinite(epsilon):
+        raise ValueError(f"At δ = {delta:g} these events promise no ε. Hint: a larger `delta`.")
+    step = max(epsilon, 1e-9) / FINE
+    found = law(event, step)
+    edges = _edges(found, epsilon, step, bars)
+    probabilities = np.histogram(found.losses, edges, weights=found.probabilities)[0]
+    # losses on the grid err upward by a part of a step: those are not beyond, and at δ = 0 none is
+    beyond = found.beyond(epsilon + step) if delta > 0 else 0.0
+    return Losses(edges, probabilities, epsilon, delta, beyond, found.mean)
+
+
+def words(found: Losses) -> str:
+    """The reading of the picture."""
+    times = math.exp(min(found.epsilon, 700.0))
+    said = f"The mean loss is {found.mean:.2g}. An answer multiplies the odds that a row is there by more than "
+    said += f"e^ε = {times:.3g} "
+    if found.beyond <= 0:
+        return f"{said}never."
+    return f"{said}with a probability of {found.beyond:.2g} (δ = {found.delta:.2g})."
+
+
+def _edges(found: Any, epsilon: float, step: float, bars: int) -> Floats:
+    """Bars as wide as whole steps of the grid, from where losses begin to matter to where they end, and past ε."""
+    below = np.cumsum(found.probabilities)
+    low = float(found.losses[np.searchsorted(below, 1e-5)])
+    high = max(epsilon, float(found.losses[min(np.searchsorted(below, 1 - 1e-6), len(below) - 1)]))
+    width = step * max(1, math.ceil((high - low) / step / bars))
+    # half a step off the grid, so that no loss lies on an edge
+    first = math.floor(low / width) * width - width - step / 2
+    return np.asarray(first + width * np.arange(math.ceil((high - first) / width) + 2))
+
+
+def _event(given: Any) -> tuple[Event, float]:
+    if isinstance(given, Release):
+        return given.event, given.delta
+    if isinstance(given, Ledger):
+        if not given.entries:
+            raise ValueError("Nothing was charged to this ledger yet: it has no loss.")
+        return Composed(tuple(entry.event for entry in given.entries)), given.budget.delta
+    if isinstance(given, Event):
+        return given, 0.0
+    if isinstance(given, Iterable):
+        return Composed(tuple(given)), 0.0
+    raise TypeError(f"A privacy loss belongs to events, a release or a ledger. Got {type(given).__name__}.")

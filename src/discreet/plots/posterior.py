@@ -1,0 +1,110 @@
+"""A private posterior, drawn: with the noise of privacy in it, and as it would look to one who forgot the noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.plots.names import names_of, place_of
+from discreet.plots.style import FAINT, look, quiet
+from discreet.plots.style import axes as new_axes
+
+Floats = NDArray[np.float64]
+POINTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """A density over a grid, its mean, and the interval that holds the coefficient."""
+
+    label: str
+    grid: Floats
+    density: Floats
+    mean: float
+    interval: tuple[float, float]
+
+
+def posterior(model: Any, feature: Any = 0, *, confidence: float = 0.9, beside: Any = None, axes: Any = None) -> Any:
+    """The posterior of one coefficient of a `BayesianLinearRegression`, with its interval.
+
+    Beside it, dashed, the posterior that takes the noised moments for exact: what it is narrower by is what privacy
+    costs, and what a method that forgets the noise would not tell.
+
+    Parameters
+    ----------
+    model : a fitted `BayesianLinearRegression`.
+    feature : which coefficient, by name or number.
+    confidence : of the intervals.
+    beside : another such model to compare with, in place of the one that forgets the noise: fitted on public rows at a
+        huge ε, say.
+    axes : where; new ones if None.
+
+    Guarantee
+    ---------
+    It costs nothing: everything is made of what the model released.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> from discreet.models import BayesianLinearRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (2000, 1))
+    >>> y = 0.5 * X[:, 0] + rng.normal(0, 0.2, 2000)
+    >>> model = BayesianLinearRegression(bounds=dc.Bounds(-1, 1, target=(-1, 1)), draws=400).fit(X, y)
+    >>> posterior(model).get_xlabel()
+    'coefficient of x1'
+    """
+    found = densities(model, feature, confidence, beside)
+    with quiet():
+        axes = new_axes(axes)
+        heights = -0.07 * max(float(one.density.max()) for one in found)
+        for number, one in enumerate(found):
+            style = {**look(number), "marker": ""}
+            axes.plot(one.grid, one.density, label=one.label, **style)
+            if number == 0:
+                axes.fill_between(one.grid, one.density, color=style["color"], alpha=0.1, linewidth=0)
+            height = heights * (number + 1)
+            axes.plot(one.interval, [height, height], **{**style, "marker": "|", "markersize": 6})
+            axes.plot([one.mean], [height], color=style["color"], marker="o", linestyle="")
+        if found[0].grid[0] < 0 < found[0].grid[-1]:
+            axes.axvline(0, **FAINT, zorder=0)
+        names = names_of(model)
+        axes.set(xlabel=f"coefficient of {names[place_of(names, feature)]}", ylabel="posterior density", yticks=[])
+        axes.spines["left"].set_visible(False)
+        axes.legend(title=f"with {100 * confidence:g}% intervals", title_fontsize=8, loc="upper left")
+        axes.set_ylim(top=1.35 * max(float(one.density.max()) for one in found))
+    return axes
+
+
+def densities(model: Any, feature: Any = 0, confidence: float = 0.9, beside: Any = None) -> list[Density]:
+    """What `posterior` draws: with the noise, and without."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"The `confidence` must be within 0 and 1. Got {confidence!r}.")
+    place = place_of(names_of(model), feature)
+    draws = {"with the noise of privacy": model.posterior_[:, 1 + place]}
+    if beside is None:
+        draws["noise taken for exact: too narrow"] = _forgetful(model)[:, 1 + place]
+    else:
+        draws["beside it"] = beside.posterior_[:, 1 + place]
+    tails = (1 - confidence) / 2, (1 + confidence) / 2
+    reach = [np.quantile(values, [0.001, 0.999]) for values in draws.values()]
+    grid = np.linspace(min(low for low, _ in reach), max(high for _, high in reach), POINTS)
+    return [_density(label, values, grid, tails) for label, values in draws.items()]
+
+
+def _density(label: str, values: Floats, grid: Floats, tails: tuple[float, float]) -> Density:
+    from scipy.stats import gaussian_kde
+
+    low, high = np.quantile(values, tails)
+    return Density(label, grid, gaussian_kde(values)(grid), float(values.mean()), (float(low), float(high)))
+
+
+def _forgetful(model: Any) -> Floats:
+    """Draws of (intercept, coefficients) that take the released moments for exact."""
+    from discreet.models.linear.bayes import _taken_for_exact
+
+    drawn = replace(model._drawn, statistics=_taken_for_exact(model.moments_))
+    return np.asarray(drawn.coefficients)

@@ -1,0 +1,68 @@
+"""Do the columns that remain single people out? Counted by people, not by rows."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+import polars as pl
+
+from discreet.anonymity import risk
+from discreet.pseudonyms.errors import TooIdentifying
+
+PACK = 1 << 20  # rows kept before repeated ones are thrown away
+
+
+class Crowd:
+    """People and what the quasi-identifiers say of them, gathered piece by piece.
+
+    All rows of a person carry the same pseudonym, so what others may know of the person is the *set* of their rows: two
+    visits in two towns can single somebody out where each town alone does not. Two people look alike if their sets of
+    quasi-identifiers are the same; a missing value is a value like others. How many rows a person has is not looked at.
+
+    Rows are kept as 64-bit hashes with a random seed: two different sets pass for one with probability n²/2^65.
+
+    Parameters
+    ----------
+    quasi_identifiers : the columns that others may know.
+    """
+
+    def __init__(self, quasi_identifiers: Sequence[str]) -> None:
+        self._names = list(quasi_identifiers)
+        self._seed = secrets.randbits(64)
+        self._rows: list[pl.DataFrame] = []
+        self._waiting = 0
+
+    def add(self, rest: pl.DataFrame, words: pl.Series) -> None:
+        """Rows without identifiers, and their pseudonyms."""
+        what = (
+            rest.select(self._names).hash_rows(seed=self._seed) if self._names else pl.repeat(0, len(words), eager=True)
+        )
+        self._rows.append(pl.DataFrame({"who": words.hash(seed=self._seed), "what": what.cast(pl.UInt64)}).unique())
+        self._waiting += self._rows[-1].height
+        if self._waiting > PACK and self._waiting > self._rows[0].height:
+            self._pack()
+
+    def _pack(self) -> pl.DataFrame:
+        whole = (
+            pl.concat(self._rows).unique() if self._rows else pl.DataFrame(schema={"who": pl.UInt64, "what": pl.UInt64})
+        )
+        self._rows, self._waiting = [whole], 0
+        return whole
+
+    def below(self, k: int) -> tuple[int, int]:
+        """How many people look like fewer than k, themselves included; and how many there are."""
+        people = self._pack().sort("who", "what").group_by("who").agg(pl.col("what").implode().hash(self._seed).first())
+        if not people.height:
+            return 0, 0
+        found = risk(people, ["what"])
+        return round(found.below(k) * people.height), people.height
+
+    def check(self, k: int) -> None:
+        """Refuse a table in which somebody looks like fewer than k people."""
+        alone, people = self.below(k)
+        if alone:
+            raise TooIdentifying(
+                f"{alone:,} of {people:,} people look like fewer than {k} by {', '.join(map(repr, self._names))}. "
+                "Nothing was shared. Hint: leave columns out, or make them coarser with discreet.anonymity."
+            )

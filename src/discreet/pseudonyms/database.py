@@ -1,0 +1,81 @@
+"""Where a vault keeps its rows: one small interface, so that its SQL is written once.
+
+| | SQLite (a file) | PostgreSQL (a server) |
+| --- | --- | --- |
+| one writer at a time | `begin immediate` | an advisory lock of the vault, held to the end of the transaction |
+| readers meanwhile | see the state before | see the state before |
+| a commit that returned | is on disk (`synchronous = full`) | is on disk (`synchronous_commit = on`) |
+| deleted bytes | overwritten, log truncated | `vacuum`; the server's own log and backups are its owner's |
+
+Statements hold `?` for values, always bound and never formatted. Four tables:
+
+| table | holds | kept whole by |
+| --- | --- | --- |
+| header | version, name of the vault, wrapped keys; read before the vault is unlocked | the wrapping |
+| settings | purposes, partners, key versions, fields, tables | a MAC per row, and the register |
+| register | records of processing | a chain of MACs |
+| chunks | whatever concerns people: sealed, see `chunks.py` | authenticated encryption |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from discreet.errors import VersionError
+from discreet.pseudonyms.errors import VaultError
+
+VERSION = 1  # of the tables below and of what is in them
+
+SCHEMA = (
+    "create table header (document text not null)",
+    "create table settings (kind text not null, name text not null, document text not null, mac blob not null,"
+    " primary key (kind, name))",
+    "create table register (number integer primary key, entry text not null, mac blob not null)",
+    "create table chunks (store text not null, first blob not null, last blob not null, body blob not null,"
+    " primary key (store, first))",
+)
+
+
+class Database(Protocol):
+    """Rows on disk."""
+
+    def read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """One writer at a time; all of it is written or nothing. One inside another is part of it."""
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """One state for several reads; nothing is written inside."""
+
+    def write(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """One change, inside a transaction."""
+
+    def write_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """The same change for many rows, inside a transaction."""
+
+    def tidy(self) -> bool:
+        """Leave no deleted byte behind; False if others are reading and some must wait."""
+
+    def recover(self) -> None:
+        """Finish what a process that died may have left to tidy; waits for nobody."""
+
+    def backup(self, path: str) -> None:
+        """A consistent copy in a file of its own."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+def require_transaction(inside: bool) -> None:
+    """Refuse a write that could be half done."""
+    if not inside:
+        raise VaultError("A vault is written inside a transaction only.")
+
+
+def check_version(version: object) -> None:
+    """Refuse what a newer discreet wrote."""
+    if version != VERSION:
+        raise VersionError(f"This discreet reads vaults of version {VERSION}. Got {version!r}.")

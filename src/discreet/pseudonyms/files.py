@@ -1,0 +1,235 @@
+"""CSV and Parquet files larger than memory: piece by piece in, piece by piece out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.pseudonyms import frames
+from discreet.pseudonyms.encodings import Reader, Writer
+from discreet.pseudonyms.errors import VaultError
+from discreet.pseudonyms.lines import Cells, Dialect, Records, quoted
+
+CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
+TEXTS, TABLES = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
+ROWS = 1 << 18  # of a Parquet file at a time
+
+Kept = npt.NDArray[np.bool_] | None
+Write = Callable[[pa.Table], None]
+
+
+class Piece(Protocol):
+    """Some rows of a file."""
+
+    def __len__(self) -> int:
+        """How many rows."""
+
+    def columns(self, wanted: Mapping[str, str]) -> pl.DataFrame:
+        """Some columns, each under another name."""
+
+    def replaced(self, names: Sequence[str], column: str, words: pl.Series, kept: Kept) -> pa.Table:
+        """The rows that are kept, with words in place of some columns."""
+
+
+class File(Protocol):
+    """A file to read in pieces and to write another one like it."""
+
+    names: list[str]
+    rows: int | None
+    size: int
+
+    def pieces(self) -> Iterator[Piece]:
+        """All its rows."""
+
+    def writer(self, path: Path, codec: str | None, names: Sequence[str], column: str) -> AbstractContextManager[Write]:
+        """A file without some columns, and with another."""
+
+
+def opened(path: str | os.PathLike[str], dialect: Dialect | None, stack: ExitStack) -> File:
+    """A file by how its name ends."""
+    ending, _ = endings(path)
+    if ending in TABLES:
+        if dialect is not None:
+            raise ValueError("A `dialect` is for CSV files. Got one for a Parquet file.")
+        return Parquet(Path(path), stack)
+    default = Dialect(delimiter="\t") if ending == ".tsv" else Dialect()
+    return Csv(Path(path), dialect or default, stack)
+
+
+def endings(path: str | os.PathLike[str]) -> tuple[str, str | None]:
+    """The kind of a file (".csv", ".parquet" ...) and how it is compressed.
+
+    >>> endings("visits.csv.gz"), endings("visits.parquet")
+    (('.csv', 'gzip'), ('.parquet', None))
+    """
+    name = Path(path)
+    codec = CODECS.get(name.suffix.lower())
+    ending = (name.with_suffix("") if codec else name).suffix.lower()
+    if ending in TEXTS or (ending in TABLES and codec is None):
+        return ending, codec
+    raise ValueError(
+        f"The file {str(path)!r} must end in .csv, .tsv or .txt (also .gz, .zst, .bz2, .lz4), .parquet or .pq."
+    )
+
+
+def alike(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+    """Refuse an output of another kind, or that is the input itself."""
+    if (endings(path)[0] in TABLES) != (endings(out)[0] in TABLES):
+        raise ValueError("The `out` must be of the same kind as the table: CSV for CSV, Parquet for Parquet.")
+    if os.path.exists(out) and os.path.samefile(path, out):
+        raise ValueError("The `out` must be another file than the table.")
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Failures of reading, told by the file's name: what libraries say may hold values."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise VaultError(f"There is no file {str(path)!r}.") from None
+    except (OSError, pa.ArrowException, EOFError):
+        raise VaultError(f"{str(path)!r} cannot be read: is it damaged, or not what its name says?") from None
+
+
+class Csv:
+    """A CSV file with a header, compressed or not. Cells that are no identifiers are copied byte for byte."""
+
+    def __init__(self, path: Path, dialect: Dialect, stack: ExitStack) -> None:
+        self._path = path
+        with readable(path):
+            self.size = path.stat().st_size * (4 if endings(path)[1] else 1)  # compressed text is about a quarter
+            stream = stack.enter_context(pa.input_stream(str(path), compression=endings(path)[1]))
+            self._reader = Reader(stream, dialect.encoding, path.name)
+            self._records = Records(self._reader, dialect, path.name)
+        self.names = self._records.names
+        self.rows: int | None = None
+
+    def pieces(self) -> Iterator[Piece]:
+        """All records, block by block."""
+        with readable(self._path):
+            for cells in self._records:
+                yield _Lines(cells, self.names)
+
+    @contextmanager
+    def writer(self, path: Path, codec: str | None, names: Sequence[str], column: str) -> Iterator[Write]:
+        """A file of the same dialect. Its last line has no end if that of this one has none."""
+        places = sorted(self.names.index(name) for name in names)
+        head = self._records.header.replaced(places, pl.Series([quoted(column, self._records.dialect)]), None)
+        with ExitStack() as stack:
+            stream = stack.enter_context(pa.OSFile(str(path), "wb"))
+            if codec is not None:
+                stream = stack.enter_context(pa.CompressedOutputStream(stream, codec))
+            held = _Held(Writer(stream, self._reader.mark, self._reader.encoding))
+            held.write(_joined(head))
+            yield held.lines
+            if self._records.ended:
+                held.release()
+
+
+class _Held:
+    """Holds the last byte back, until it is known whether the file ends with a line end."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer, self._last = writer, b""
+
+    def write(self, data: memoryview) -> None:
+        if len(data):
+            self.release()
+            self._writer.write(data[:-1])
+            self._last = bytes(data[-1:])
+
+    def lines(self, table: pa.Table) -> None:
+        for chunk in table.column(0).chunks:
+            self.write(_joined(chunk))
+
+    def release(self) -> None:
+        self._writer.write(self._last)
+        self._last = b""
+
+
+def _joined(lines: pa.Array) -> memoryview:
+    """All bytes of an array, which lie next to each other."""
+    if not len(lines):
+        return memoryview(b"")
+    _, places, data = lines.buffers()
+    ends = np.frombuffer(places, np.int64)[lines.offset : lines.offset + len(lines) + 1]
+    return memoryview(data)[ends[0] : ends[-1]] if data is not None else memoryview(b"")
+
+
+class _Lines:
+    """Records of a CSV file."""
+
+    def __init__(self, cells: Cells, names: list[str]) -> None:
+        self._cells, self._names = cells, names
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def columns(self, wanted: Mapping[str, str]) -> pl.DataFrame:
+        """As text; an empty cell is null."""
+        return pl.DataFrame(
+            {new: self._cells.column(self._names.index(name)).replace("", None) for name, new in wanted.items()}
+        )
+
+    def replaced(self, names: Sequence[str], column: str, words: pl.Series, kept: Kept) -> pa.Table:
+        places = sorted(self._names.index(name) for name in names)
+        return pa.table({"line": self._cells.replaced(places, words, kept)})
+
+
+class Parquet:
+    """A Parquet file; the one written has the same columns and compression, and none of its metadata."""
+
+    def __init__(self, path: Path, stack: ExitStack) -> None:
+        self._path = path
+        with readable(path):
+            self.size = path.stat().st_size * 4  # as it is in memory, about
+            self._file = stack.enter_context(pq.ParquetFile(str(path), pre_buffer=False, buffer_size=1 << 16))
+            self._schema = self._file.schema_arrow.remove_metadata()
+        self.names: list[str] = list(self._schema.names)
+        self.rows: int | None = self._file.metadata.num_rows
+
+    def pieces(self) -> Iterator[Piece]:
+        """All rows, batch by batch."""
+        with readable(self._path):
+            for batch in self._file.iter_batches(batch_size=ROWS, use_threads=False):
+                yield _Batch(pa.Table.from_batches([batch]))
+
+    @contextmanager
+    def writer(self, path: Path, codec: str | None, names: Sequence[str], column: str) -> Iterator[Write]:
+        """A file with the same compression, a row group for each piece."""
+        none = frames.replaced(self._schema.empty_table(), names, column, pl.Series([], dtype=pl.String))
+        with pq.ParquetWriter(str(path), none.schema, compression=self._codec()) as writer:
+            yield lambda table: writer.write_table(table.cast(none.schema))
+
+    def _codec(self) -> str:
+        footer = self._file.metadata
+        if not (footer.num_row_groups and footer.num_columns):
+            return "snappy"
+        name = footer.row_group(0).column(0).compression.lower()
+        return "none" if name == "uncompressed" else str(name)
+
+
+class _Batch:
+    """Rows of a Parquet file."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def columns(self, wanted: Mapping[str, str]) -> pl.DataFrame:
+        return frames.raw(self._table, wanted)
+
+    def replaced(self, names: Sequence[str], column: str, words: pl.Series, kept: Kept) -> pa.Table:
+        rows = None if kept is None else np.flatnonzero(kept)
+        return frames.replaced(self._table, names, column, words if rows is None else words.gather(rows), rows)

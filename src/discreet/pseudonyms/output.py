@@ -1,0 +1,79 @@
+"""Files that are there whole, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from discreet.pseudonyms.errors import VaultError
+
+REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EACCES: "writing there is not allowed",
+    errno.EROFS: "the file system is read-only",
+    errno.ENOENT: "its folder does not exist",
+    errno.EISDIR: "it is a folder",
+    errno.EFBIG: "it would be larger than files may be",
+}
+
+
+@contextmanager
+def draft(out: str | os.PathLike[str]) -> Iterator[tuple[Path, Callable[[], None]]]:
+    """A file beside `out` to write to, and a function that puts it in its place.
+
+    The draft can be read by its owner alone (mode 0600). `settle()` flushes it to the disk and renames it, so that
+    `out` is the old file or the new one, whatever fails in between. Without `settle`, or after an error, the draft is
+    removed and `out` is as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with draft(folder / "a.txt") as (path, settle):
+    ...     _ = path.write_text("all of it")
+    ...     settle()
+    >>> [one.name for one in folder.iterdir()]
+    ['a.txt']
+    """
+    out = Path(out)
+    if out.is_dir():
+        raise VaultError(f"{str(out)!r} cannot be written: it is a folder.")
+    path = out.parent / f".{out.name}.{secrets.token_hex(6)}.draft"
+    with told(out):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        with told(out):
+            yield path, lambda: _settle(path, out)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+
+
+@contextmanager
+def told(out: Path) -> Iterator[None]:
+    """Errors of the file system in words that name the file alone."""
+    try:
+        yield
+    except OSError as error:
+        reason = REASONS.get(error.errno or 0, error.strerror or type(error).__name__)
+        raise VaultError(f"{str(out)!r} cannot be written: {reason}. Nothing was changed there.") from None
+
+
+def _settle(path: Path, out: Path) -> None:
+    _flush(path)
+    os.replace(path, out)
+    _flush(out.parent)  # the rename itself
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,283 @@
+"""A vault on a PostgreSQL server, for teams (`pip install "discreet[postgres]"`).
+
+| rule | how |
+| --- | --- |
+| one writer at a time | `pg_advisory_xact_lock` of the vault's own schema, held to the end of the transaction |
+| TLS | `sslmode=require` at least, unless the server is on this machine; `verify-full` in the URL is better |
+| a password in the URL | is handed to the driver and appears in no repr and no error |
+| several vaults in one database | `?schema=name` in the URL; "discreet" otherwise |
+| erased bytes | `vacuum` frees them; what the server's own log, replicas and backups hold is its owner's to forget |
+
+Anyone who may write to the tables can destroy the vault, as they can delete a file. They cannot read it, and what they
+change is noticed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from discreet.errors import NotSupported
+from discreet.pseudonyms.database import SCHEMA, VERSION, Database, check_version, require_transaction
+from discreet.pseudonyms.errors import VaultError
+
+LOCAL = ("localhost", "127.0.0.1", "::1", "")
+WEAK = ("disable", "allow", "prefer")
+WAIT = 60  # seconds for another writer to finish
+TABLES = ("header", "settings", "register", "chunks")
+
+
+class Postgres:
+    """An open connection; one behind a lock, so threads take turns."""
+
+    def __init__(self, url: str) -> None:
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._reading = False
+        self._engine, self.schema, self.place = _engine(url)
+        with _spoken(self.place):
+            self._connection: Any = self._engine.connect()
+        try:
+            self._inspect()
+        except BaseException:
+            self.close()
+            raise
+
+    def __repr__(self) -> str:
+        """The server and schema; never the user or password."""
+        return f"<vault at {self.place}>"
+
+    @classmethod
+    def create(cls, url: str, fill: Callable[[Database], None]) -> Postgres:
+        """The tables of a new vault with what `fill` writes first, in one transaction."""
+        engine, schema, place = _engine(url)
+        try:
+            with _spoken(place), engine.connect() as connection, connection.begin():
+                _make(connection, schema, place)
+                fill(_Draft(connection))
+        finally:
+            engine.dispose()
+        return cls(url)
+
+    def _inspect(self) -> None:
+        found = self.read("select obj_description(to_regnamespace(?)::oid, 'pg_namespace')", (self.schema,))[0][0]
+        version = re.fullmatch(r"discreet vault ([0-9]+)", found or "")
+        if version is None:
+            raise VaultError(f"There is no vault at {self.place}. Hint: Vault.create(...).")
+        check_version(int(version[1]))
+
+    def read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        with self._lock, _spoken(self.place):
+            connection = self._open()
+            rows = [tuple(row) for row in connection.exec_driver_sql(_dialect(sql), tuple(values))]
+            if not self._depth and not self._reading:
+                connection.rollback()  # ends the implicit transaction: the next read sees what others wrote
+            return rows
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A second writer waits here, before it reads."""
+        with self._lock:
+            if self._depth:
+                yield
+                return
+            self._begin()
+            self._depth += 1
+            try:
+                yield
+                with _spoken(self.place):
+                    self._open().commit()
+            finally:
+                self._depth -= 1
+                self._rollback()
+
+    def _begin(self) -> None:
+        with _spoken(self.place):
+            connection = self._open()
+            connection.exec_driver_sql(f"set local lock_timeout = '{WAIT}s'")
+            connection.exec_driver_sql(
+                "select pg_advisory_xact_lock(hashtext('discreet'), hashtext(%s))", (self.schema,)
+            )
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """One state for several reads."""
+        with self._lock:
+            if self._depth or self._reading:
+                yield
+                return
+            self._reading = True
+            try:
+                with _spoken(self.place):
+                    self._open().exec_driver_sql("set transaction isolation level repeatable read, read only")
+                yield
+            finally:
+                self._reading = False
+                self._rollback()
+
+    def _rollback(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(Exception):
+                self._connection.rollback()
+
+    def write(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """One change."""
+        with self._lock, _spoken(self.place):
+            require_transaction(self._depth > 0)
+            self._open().exec_driver_sql(_dialect(sql), tuple(values))
+
+    def write_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """The same change for many rows, sent in one go."""
+        with self._lock, _spoken(self.place):
+            require_transaction(self._depth > 0)
+            listed = [tuple(row) for row in rows]
+            if listed:
+                self._open().exec_driver_sql(_dialect(sql), listed)
+
+    def tidy(self) -> bool:
+        """Vacuum the chunks; true: what else the server keeps is not in the vault's hands."""
+        with self._lock, _spoken(self.place):
+            self._rollback()
+            with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.exec_driver_sql("vacuum chunks")
+        return True
+
+    def recover(self) -> None:
+        """The server does that."""
+
+    def backup(self, path: str) -> None:
+        """The server's own tools do that."""
+        raise NotSupported("A vault on PostgreSQL is backed up by the server's own tools. Hint: pg_dump --schema.")
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if os.getpid() != self._process or getattr(self, "_connection", None) is None:
+            return
+        with self._lock, contextlib.suppress(Exception):
+            self._connection.close()
+            self._engine.dispose()
+        self._connection = None
+
+    def _open(self) -> Any:
+        if os.getpid() != self._process:
+            raise VaultError("This vault was opened before a fork. Hint: open it in each process.")
+        if self._connection is None:
+            raise VaultError("This vault is closed. Hint: Vault.open(...).")
+        return self._connection
+
+
+class _Draft:
+    """A vault that is being made: writes go into the transaction that makes it."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self._connection.exec_driver_sql(_dialect(sql), tuple(values))]
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        yield
+
+    snapshot = transaction
+
+    def write(self, sql: str, values: Sequence[Any] = ()) -> None:
+        self._connection.exec_driver_sql(_dialect(sql), tuple(values))
+
+    def write_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        for row in rows:
+            self.write(sql, row)
+
+    def tidy(self) -> bool:
+        return True
+
+    def recover(self) -> None:
+        return
+
+    def backup(self, path: str) -> None:
+        raise NotSupported("A vault that is being made cannot be copied.")
+
+    def close(self) -> None:
+        return
+
+
+def _engine(url: str) -> tuple[Any, str, str]:
+    """An engine for the URL, the schema it names, and a text for messages that holds no secret."""
+    try:
+        from sqlalchemy import create_engine
+        from sqlalchemy.engine import make_url
+    except ImportError:
+        raise VaultError('PostgreSQL needs another package. Hint: pip install "discreet[postgres]".') from None
+    try:
+        parsed = make_url(url).set(drivername="postgresql+psycopg")
+    except Exception:  # its text could hold the password
+        raise ValueError("The address of a vault is postgresql://user:password@host:port/database.") from None
+    query = dict(parsed.query)
+    schema = str(query.pop("schema", "discreet"))
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
+        raise ValueError("The `schema` in the address must be lower-case letters, digits and _.")
+    query["sslmode"] = _ssl(str(query.get("host", parsed.host or "")), query.get("sslmode"))
+    query["options"] = f"-c search_path={schema} -c synchronous_commit=on -c standard_conforming_strings=on"
+    query.setdefault("connect_timeout", "10")
+    place = f"{parsed.host or 'local'}/{parsed.database}/{schema}"
+    with _spoken(place):
+        return create_engine(parsed.set(query=query), hide_parameters=True, pool_size=1, max_overflow=1), schema, place
+
+
+def _ssl(host: str, asked: Any) -> str:
+    local = host in LOCAL or host.startswith("/")
+    if asked is None:
+        return "prefer" if local else "require"
+    if asked in WEAK and not local:
+        raise ValueError("A vault on another machine needs TLS. Hint: sslmode=verify-full in the address.")
+    return str(asked)
+
+
+def _make(connection: Any, schema: str, place: str) -> None:
+    # two that make the same vault at once: the second waits, then sees it
+    connection.exec_driver_sql("select pg_advisory_xact_lock(hashtext('discreet'), hashtext(%s))", (schema,))
+    if connection.exec_driver_sql("select to_regnamespace(%s)", (schema,)).scalar() is not None:
+        raise VaultError(f"There is already a schema at {place}. Hint: Vault.open(...), or ?schema=another.")
+    connection.exec_driver_sql(f'create schema "{schema}"')  # checked to be a plain name
+    connection.exec_driver_sql(f"comment on schema \"{schema}\" is 'discreet vault {VERSION}'")
+    for statement in SCHEMA:
+        connection.exec_driver_sql(_dialect(statement.replace(" blob ", " bytea ")))
+
+
+def _dialect(sql: str) -> str:
+    return sql.replace("?", "%s")
+
+
+@contextmanager
+def _spoken(place: str) -> Iterator[None]:
+    """The driver's errors by their codes alone: its texts could quote values."""
+    try:
+        yield
+    except (VaultError, ValueError, NotSupported):
+        raise
+    except Exception as error:
+        if type(error).__module__.split(".")[0] not in ("sqlalchemy", "psycopg"):
+            raise
+        cause = getattr(error, "orig", error)
+        code = getattr(cause, "sqlstate", None) or type(cause).__name__
+        raise VaultError(f"The vault at {place} cannot be used: {code}.{_hint(str(code))}") from None
+
+
+def _hint(code: str) -> str:
+    hints = {
+        "28P01": "user or password are wrong.",
+        "28000": "the server does not let this user in.",
+        "3D000": "there is no such database.",
+        "55P03": "another process held the vault for a minute; try again.",
+        "53100": "the server's disk is full; nothing of this step was written.",
+        "42501": "this user may not create or write the vault's tables.",
+        "OperationalError": "is the server running, and does it offer TLS?",
+    }
+    return f" Hint: {hints[code]}" if code in hints else ""

@@ -1,0 +1,225 @@
+"""The register: records of processing (GDPR Article 30), numbered and chained by MACs.
+
+    mac_0 = HMAC-SHA256(K_register; the vault's name)
+    mac_i = HMAC-SHA256(K_register; i, mac_(i-1), entry_i)      each part as a netstring
+
+| somebody who can write the file, without the key | is found by |
+| --- | --- |
+| changes, adds, reorders or takes out an entry | `verify` |
+| cuts the last entries off, or puts an older file back | `verify` with an anchor from after them |
+
+An anchor is the number of entries and the last MAC. Keep it elsewhere, on paper if need be: without one a register can
+be found consistent, but nobody can know whether it is complete.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import getpass
+import hmac
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from discreet.pseudonyms.database import Database
+from discreet.pseudonyms.entries import Entry, now, today
+from discreet.pseudonyms.errors import Tampered
+from discreet.pseudonyms.netstrings import netstrings
+
+_LAST = "select number, mac from register order by number desc limit 1"
+_INSERT = "insert into register (number, entry, mac) values (?, ?, ?)"
+BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """How many entries there are, and the MAC of the last: proof of completeness, if kept elsewhere.
+
+    >>> Anchor.parse("2-" + "ab" * 32).count
+    2
+    """
+
+    count: int
+    head: str
+
+    def __str__(self) -> str:
+        """On one line, to be printed or written down."""
+        return f"{self.count}-{self.head}"
+
+    @classmethod
+    def parse(cls, text: str | Anchor) -> Anchor:
+        """An anchor from its line."""
+        if isinstance(text, Anchor):
+            return text
+        found = re.fullmatch(r"\s*([0-9]{1,18})-([0-9a-f]{64})\s*", text)
+        if not found:
+            raise ValueError("An anchor is a number, a hyphen and 64 hexadecimal digits.")
+        return cls(int(found[1]), found[2])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `verify` found; damage raises `Tampered` instead.
+
+    Attributes
+    ----------
+    entries : how many.
+    complete : up to which entry the register is proved complete; None without an anchor.
+    """
+
+    entries: int
+    complete: int | None = None
+
+    def __str__(self) -> str:
+        """In words."""
+        if self.complete is None:
+            return "consistent, completeness unproven"
+        return f"consistent, complete up to entry {self.complete} of {self.entries}"
+
+
+class Register:
+    """The entries of one vault.
+
+    Parameters
+    ----------
+    database : where they are.
+    key : 32 bytes, for the register alone.
+    vault : the vault's name, where the chain begins.
+    """
+
+    def __init__(self, database: Database, key: bytes, vault: str) -> None:
+        self._database = database
+        self._key = key
+        self._start = self._hmac(b"register", vault.encode())
+
+    def __repr__(self) -> str:
+        """No key."""
+        return "<Register>"
+
+    def append(self, act: str, *, who: str | None = None, **content: Any) -> Entry:
+        """Add an entry; when this returns outside a transaction, it is on disk."""
+        with self._database.transaction():
+            last = self.anchor()
+            entry = Entry(number=last.count + 1, time=now(), act=act, who=who or login(), **content)
+            text = entry.text()
+            mac = self._mac(entry.number, bytes.fromhex(last.head), text)
+            self._database.write(_INSERT, (entry.number, text, mac))
+        return entry
+
+    def anchor(self) -> Anchor:
+        """The state now, to be kept elsewhere."""
+        rows = self._database.read(_LAST)
+        return Anchor(int(rows[0][0]), bytes(rows[0][1]).hex()) if rows else Anchor(0, self._start.hex())
+
+    def at(self, number: int) -> Anchor:
+        """The state just after an entry."""
+        rows = self._database.read("select mac from register where number = ?", (number,))
+        if not rows:
+            raise Tampered(f"The register has no entry {number}.")
+        return Anchor(number, bytes(rows[0][0]).hex())
+
+    def entries(self) -> Iterator[Entry]:
+        """All entries in order, each checked; raises `Tampered`."""
+        for entry, _ in self._checked():
+            yield entry
+
+    def verify(self, anchor: Anchor | str | None = None) -> Verdict:
+        """Check every entry; with an anchor, also that nothing up to it is missing or was replaced."""
+        count, kept = 0, None if anchor is None else Anchor.parse(anchor)
+        restored: list[int] = []
+        at = self._start if kept is not None and kept.count == 0 else None
+        for entry, mac in self._checked():
+            count = entry.number
+            restored += [count] if entry.act == "restore" else []
+            at = mac if kept is not None and count == kept.count else at
+        if kept is not None and (at is None or not hmac.compare_digest(at.hex(), kept.head)):
+            raise Tampered(_mismatch(count, kept, restored))
+        return Verdict(count, None if kept is None else kept.count)
+
+    def overdue(self, day: datetime.date | str | None = None) -> tuple[Entry, ...]:
+        """Entries whose retention date has passed and whose table was not retired since."""
+        limit = (day.isoformat() if isinstance(day, datetime.date) else day) or today().isoformat()
+        late: dict[Any, Entry] = {}
+        for entry in self.entries():
+            uid = entry.details.get("uid")
+            if entry.act == "retire":
+                late.pop(uid, None)
+            elif uid is not None and entry.retention is not None and entry.retention < limit:
+                late[uid] = entry
+        return tuple(late.values())
+
+    def export(self, form: Literal["json", "csv"] = "json") -> str:
+        """All entries as text."""
+        documents = [entry.public() for entry in self.entries()]
+        if form == "json":
+            return json.dumps(documents, indent=2, ensure_ascii=False)
+        if form != "csv":
+            raise ValueError(f"The `form` of an export is 'json' or 'csv'. Got {form!r}.")
+        return _csv(documents)
+
+    def _checked(self) -> Iterator[tuple[Entry, bytes]]:
+        number, before = 0, self._start
+        while True:
+            rows = self._database.read(
+                f"select number, entry, mac from register where number > ? order by number limit {BATCH}", (number,)
+            )
+            for at, text, mac in rows:
+                number += 1
+                if at != number or not self._sound(number, before, text, mac):
+                    raise Tampered(f"The register was changed or cut at entry {number}.")
+                before = bytes(mac)
+                yield Entry.read(number, text), before
+            if not rows:
+                break
+        if self._database.read("select count(*) from register where number < 1")[0][0]:
+            raise Tampered("The register holds an entry before its first.")
+
+    def _sound(self, number: int, before: bytes, text: Any, mac: Any) -> bool:
+        if not isinstance(text, str) or not isinstance(mac, bytes | memoryview):
+            return False
+        return hmac.compare_digest(self._mac(number, before, text), bytes(mac))
+
+    def _mac(self, number: int, before: bytes, text: str) -> bytes:
+        return self._hmac(str(number).encode(), before, text.encode())
+
+    def _hmac(self, *parts: bytes) -> bytes:
+        return hmac.digest(self._key, netstrings(*parts), "sha256")
+
+
+def login() -> str:
+    """The login name, for entries that name nobody else."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "unknown"
+
+
+def _mismatch(count: int, anchor: Anchor, restored: list[int]) -> str:
+    if count < anchor.count:
+        message = f"The register has {count} entries, the anchor {anchor.count}: it was cut, or an older file put back."
+    else:
+        message = f"The register up to entry {anchor.count} is not the one of the anchor."
+    if restored:
+        message += f" Hint: a backup was restored at entry {restored[-1]}; anchors from before it no longer fit."
+    return message
+
+
+def _csv(documents: list[dict[str, Any]]) -> str:
+    out = io.StringIO()
+    names = list(Entry().public())
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    for document in documents:
+        flat = {name: "; ".join(value) if isinstance(value, tuple) else value for name, value in document.items()}
+        flat["details"] = json.dumps(document["details"], sort_keys=True, ensure_ascii=False)
+        writer.writerow({name: _plain(value) for name, value in flat.items()})
+    return out.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula."""
+    return "'" + value if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

@@ -1,0 +1,161 @@
+"""Pseudonyms on Apache Spark, for vaults with derived links: the same as on one machine.
+
+The rows are read twice. First every task tells what is in its rows (numbers, and a pseudonym for each person); then the
+table is recorded; then a data frame comes back that makes the pseudonyms whenever it is computed. Keys are in no plan,
+closure or log: workers read them from a file by its path.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+import discreet
+from discreet.errors import NotSupported
+from discreet.pseudonyms import frames, runs
+from discreet.pseudonyms.errors import Unparsable, VaultError
+from discreet.pseudonyms.keyring import Version
+from discreet.pseudonyms.naming import Totals, missing
+from discreet.pseudonyms.spark_task import ORDER, Task, sent
+from discreet.pseudonyms.tokens import LENGTH, TokenKeys, opened
+from discreet.pseudonyms.workers import Worker
+
+if TYPE_CHECKING:
+    from discreet.pseudonyms.chunks import Bytes
+    from discreet.pseudonyms.tables import Request
+    from discreet.pseudonyms.vault import Vault
+
+TOLD = "totals string, words binary"
+
+
+def on_spark(
+    vault: Vault,
+    dataframe: Any,
+    identifiers: Mapping[str, str],
+    request: Request,
+    version: Version,
+    mark: int,
+    k: int | None = None,
+) -> Any:
+    """A data frame with pseudonyms; `pseudonymise` and `share` call this.
+
+    | edge case | what happens |
+    | --- | --- |
+    | stored links | NotSupported |
+    | `require_k` | NotSupported: not yet; write the table, then share the file |
+    | no local Spark, and no `worker_file` | VaultError, with a hint |
+    | identifiers that do not parse, or are missing | an error with numbers of all rows, before any is handed over |
+    | a source that changes between the two readings | rows that came meanwhile are not known to `find` |
+    """
+    from discreet.engines.spark_failures import guarded  # what Spark says of a failure may hold values
+
+    if k is not None:
+        raise NotSupported("`require_k` on Spark: not yet. Hint: write the table as Parquet and share the file.")
+    worker = Worker.of(vault, version)
+    schema = guarded(dataframe, lambda: dataframe.schema)
+    frames.check(list(schema.names), identifiers, request.column)
+    task = _task(_path(dataframe, worker, request), list(schema.names), identifiers, request)
+    totals, ids = _told(guarded(dataframe, lambda: _asked(dataframe, task)), worker.keys)
+    _refuse(totals, task)
+    runs.record(
+        vault,
+        request.act,
+        table=request.name or "table",
+        version=version,
+        mark=mark,
+        ids=ids,
+        columns=list(schema.names),
+        rows=totals.rows,
+        one_way=request.one_way,
+        retention=request.retention,
+        who=request.who,
+        details=totals.details(),
+    )
+    return _named(dataframe, schema, task)
+
+
+def _task(path: str, names: list[str], identifiers: Mapping[str, str], request: Request) -> Task:
+    places = tuple((names.index(name), name, field) for name, field in identifiers.items())
+    shuffle = request.partner is not None
+    return Task(path, places, request.column, request.policy, request.one_way, shuffle)
+
+
+def _path(dataframe: Any, worker: Worker, request: Request) -> str:
+    """Where workers find their keys: the file that was given, or with a local Spark one of our own."""
+    if request.worker_file is not None:
+        given = Worker.read(request.worker_file)
+        if given.keys.key_id != worker.keys.key_id or given.schema != worker.schema:
+            raise VaultError("The worker file is of other keys or fields. Hint: vault.worker_file writes a new one.")
+        if given.suppressed != worker.suppressed:
+            raise VaultError("Somebody was erased since the worker file was written. Hint: write a new one.")
+        return str(request.worker_file)
+    if not _local(dataframe):
+        raise VaultError(
+            "Spark on a cluster needs a worker file. Hint: vault.worker_file(path, purpose) writes it; bring it to "
+            "every worker under one path, and give worker_file=path."
+        )
+    folder = tempfile.mkdtemp(prefix="discreet-")  # mode 0700
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    worker.write(os.path.join(folder, "worker"))
+    return os.path.join(folder, "worker")
+
+
+def _local(dataframe: Any) -> bool:
+    with contextlib.suppress(Exception):  # Spark Connect has no context
+        return str(dataframe.sparkSession.sparkContext.master).startswith("local")
+    return False
+
+
+def _asked(dataframe: Any, task: Task) -> list[Any]:
+    told = _plain(dataframe).mapInArrow(sent(task, "told", discreet.__version__), TOLD)
+    return list(told.collect())
+
+
+def _plain(dataframe: Any) -> Any:
+    """The same with plain names: Spark takes a dot in a name for a field of a struct."""
+    return dataframe.toDF(*(f"c{place}" for place in range(len(dataframe.columns))))
+
+
+def _told(answers: list[Any], keys: TokenKeys) -> tuple[Totals, Bytes]:
+    """The totals of all tasks, and the ids of all people."""
+    totals, ids = Totals(), [np.zeros((0, 16), np.uint8)]
+    for answer in answers:
+        if answer["totals"] is not None:
+            totals += Totals(**json.loads(answer["totals"]))
+        else:
+            text = bytes(answer["words"]).decode()
+            words = [text[start : start + LENGTH] for start in range(0, len(text), LENGTH)]
+            found = opened(pl.Series(words, dtype=pl.String), {keys.key_id: keys})
+            if not found.ok.all():
+                raise VaultError("Workers made pseudonyms under other keys. Hint: is the worker file the same on all?")
+            ids.append(found.ids)
+    return totals, np.concatenate(ids)
+
+
+def _refuse(totals: Totals, task: Task) -> None:
+    if task.policy.unparsable == "refuse" and totals.bad:
+        raise Unparsable(totals.bad)
+    if task.policy.missing == "refuse" and totals.missing:
+        raise missing(totals.missing, [name for _, name, _ in task.identifiers])
+
+
+def _named(dataframe: Any, schema: Any, task: Task) -> Any:
+    """The data frame that makes pseudonyms when it is computed."""
+    from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+    gone = {place for place, _, _ in task.identifiers}
+    columns = [one for place, one in enumerate(schema.fields) if place not in gone]
+    columns.insert(min(gone), StructField(task.column, StringType(), False))
+    if task.shuffle:
+        columns.append(StructField(ORDER, BinaryType(), False))
+    named = _plain(dataframe).mapInArrow(sent(task, "named", discreet.__version__), StructType(columns))
+    return named.sort(ORDER).drop(ORDER) if task.shuffle else named

@@ -1,0 +1,277 @@
+"""A vault in one SQLite file: mode 0600 from its first byte, write-ahead log, synchronous FULL, secure_delete.
+
+| when | then |
+| --- | --- |
+| the machine stops at any moment | what was committed is there, the rest is not |
+| the disk fills | the transaction is rolled back, the error says so |
+| the file is no vault, or of a newer version | refused before anything is written |
+| a process forks | the copy refuses to work: SQLite's locks do not cross a fork. Open the vault in each process |
+| a person is erased | freed bytes are overwritten with zeros, the log is emptied into the file and truncated |
+
+Overwriting reaches the file, not what a drive or a file system keeps of old blocks; an encrypted disk helps there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from discreet.pseudonyms.database import SCHEMA, VERSION, Database, check_version, require_transaction
+from discreet.pseudonyms.errors import VaultError
+
+APPLICATION = 0x64637631  # "dcv1", in the file's own header: says that it is a vault
+WAIT = 60.0  # seconds for another writer to finish
+
+_PRAGMAS = (
+    "pragma journal_mode = wal",
+    "pragma synchronous = full",
+    "pragma secure_delete = on",
+    "pragma temp_store = memory",
+    "pragma cache_size = -65536",
+    "pragma trusted_schema = off",
+    "pragma cell_size_check = on",
+)
+
+
+class Sqlite:
+    """An open vault file; one connection behind a lock, so threads take turns."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = str(Path(path).absolute())
+        _inspect(self.path)
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._connection: sqlite3.Connection | None = _connect(self.path)
+
+    def __repr__(self) -> str:
+        """The file, nothing of what it holds."""
+        return f"<vault at {self.path!r}>"
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], fill: Callable[[Database], None]) -> Sqlite:
+        """A new file with what `fill` writes first; it appears whole under its name or not at all."""
+        final = str(Path(path).absolute())
+        unused(final)
+        temporary = _temporary(final)
+        try:
+            _prepare(temporary)
+            with contextlib.closing(cls(temporary)) as draft, draft.transaction():
+                for statement in SCHEMA:
+                    draft.write(statement)
+                fill(draft)
+            publish(temporary, final)
+        finally:
+            discard(temporary)
+        return cls(final)
+
+    def read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        with self._lock, _spoken(self.path):
+            return self._open().execute(sql, values).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Begin immediate: a second writer waits here, before it reads."""
+        with self._lock:
+            if self._depth:
+                yield
+                return
+            with _spoken(self.path):
+                self._open().execute("begin immediate")
+            self._depth += 1
+            try:
+                yield
+                with _spoken(self.path):
+                    self._open().execute("commit")
+            finally:
+                self._depth -= 1
+                self._rollback()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """One state for several reads; writers go on meanwhile."""
+        with self._lock:
+            if self._open().in_transaction:
+                yield
+                return
+            with _spoken(self.path):
+                self._open().execute("begin")
+            try:
+                yield
+            finally:
+                self._rollback()
+
+    def _rollback(self) -> None:
+        if self._connection is not None and self._connection.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("rollback")
+
+    def write(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """One change."""
+        with self._lock, _spoken(self.path):
+            require_transaction(self._depth > 0)
+            self._open().execute(sql, values)
+
+    def write_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """The same change for many rows."""
+        with self._lock, _spoken(self.path):
+            require_transaction(self._depth > 0)
+            self._open().executemany(sql, rows)
+
+    def tidy(self, wait: float = 5.0) -> bool:
+        """Empty the log into the file and truncate it; False if a reader elsewhere still needs it."""
+        with self._lock, _spoken(self.path):
+            connection = self._open()
+            connection.execute(f"pragma busy_timeout = {int(1000 * wait)}")
+            try:
+                busy = connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
+            finally:
+                connection.execute(f"pragma busy_timeout = {int(1000 * WAIT)}")
+        return not busy
+
+    def recover(self) -> None:
+        """After an erasure that was cut off: its old bytes may still be in the log."""
+        if os.path.exists(self.path + "-wal") and os.path.getsize(self.path + "-wal"):
+            self.tidy(wait=0)
+
+    def backup(self, path: str) -> None:
+        """SQLite's online backup, into a file that appears whole or not at all."""
+        final = str(Path(path).absolute())
+        unused(final)
+        temporary = _temporary(final)
+        try:
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            with self._lock, _spoken(self.path), contextlib.closing(sqlite3.connect(temporary)) as copy:
+                self._open().backup(copy)
+            publish(temporary, final)
+        finally:
+            discard(temporary)
+
+    def close(self) -> None:
+        """Empty the log and close."""
+        if self._connection is None or os.getpid() != self._process:
+            return
+        with self._lock:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()  # the last one out empties and removes the log
+            self._connection = None
+
+    def _open(self) -> sqlite3.Connection:
+        if os.getpid() != self._process:
+            raise VaultError("This vault was opened before a fork. Hint: open it in each process.")
+        if self._connection is None:
+            raise VaultError("This vault is closed. Hint: Vault.open(...).")
+        return self._connection
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    with _spoken(path):
+        connection = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
+        connection.text_factory = lambda content: content.decode("utf-8", "replace")  # a MAC tells what was changed
+        try:
+            for pragma in _PRAGMAS:
+                connection.execute(pragma)
+        except sqlite3.Error:
+            connection.close()
+            raise
+    return connection
+
+
+def _inspect(path: str) -> None:
+    """Read the first 100 bytes, as the SQLite file format gives them, before SQLite touches anything."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(100)
+    except FileNotFoundError:
+        raise VaultError(f"There is no vault at {path!r}. Hint: Vault.create(...).") from None
+    except OSError as error:
+        raise VaultError(f"The vault at {path!r} cannot be read: {error.strerror}.") from None
+    number = int.from_bytes(head[68:72], "big")
+    if len(head) < 100 or not head.startswith(b"SQLite format 3\0") or number != APPLICATION:
+        raise VaultError(f"The file {path!r} is no vault.")
+    check_version(int.from_bytes(head[60:64], "big"))
+
+
+def _prepare(path: str) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    with _spoken(path), contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("pragma page_size = 8192")  # one chunk of people fits into a page
+        connection.execute(f"pragma application_id = {APPLICATION}")
+        connection.execute(f"pragma user_version = {VERSION}")
+
+
+def unused(path: str) -> None:
+    """Refuse a place where something is, or where a log waits for a file."""
+    if os.path.lexists(path):
+        raise VaultError(f"There is already a file at {path!r}. Hint: Vault.open(...), or another path.")
+    for suffix in ("-wal", "-journal"):
+        if os.path.lexists(path + suffix):  # SQLite would play a left-over log into the new file
+            raise VaultError(f"There is a log of another file at {path + suffix!r}. Hint: move it away.")
+    if not os.path.isdir(os.path.dirname(path)):
+        raise VaultError(f"There is no folder {os.path.dirname(path)!r}.")
+
+
+def _temporary(path: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.{secrets.token_hex(4)}.new")
+
+
+def publish(temporary: str, final: str) -> None:
+    """Give a finished file its name; an existing file is never replaced."""
+    if os.path.exists(temporary + "-wal"):  # closing could not empty it: the disk is full, say
+        raise VaultError(f"The file for {final!r} could not be finished. Hint: is the disk full?")
+    _sync(temporary)
+    try:
+        os.link(temporary, final)
+    except FileExistsError:
+        raise VaultError(f"There is already a file at {final!r}.") from None
+    except OSError:  # a file system without links: reserve the name, then move into it
+        os.close(os.open(final, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        os.replace(temporary, final)
+    _sync(os.path.dirname(final))
+
+
+def discard(temporary: str) -> None:
+    """Remove what is left of a temporary file."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(temporary + suffix)
+
+
+def _sync(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _spoken(path: str) -> Iterator[None]:
+    """SQLite's errors by their names alone: its texts could quote values."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", type(error).__name__)
+        raise VaultError(f"The vault at {path!r} cannot be used: {name}.{_hint(name)}") from None
+
+
+def _hint(name: str) -> str:
+    for start, hint in (
+        ("SQLITE_FULL", "the disk is full; nothing of this step was written."),
+        ("SQLITE_BUSY", "another process held the vault for a minute; try again."),
+        ("SQLITE_CORRUPT", "the file is damaged; restore a backup."),
+        ("SQLITE_NOTADB", "the file is damaged; restore a backup."),
+        ("SQLITE_READONLY", "the file or its folder cannot be written."),
+    ):
+        if name.startswith(start):
+            return f" Hint: {hint}"
+    return ""

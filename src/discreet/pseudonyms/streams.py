@@ -1,0 +1,105 @@
+"""A file in, a file out: rows are named piece by piece, and the new file appears whole or not at all.
+
+| what happens | then |
+| --- | --- |
+| an identifier does not parse, a record is cut short | an error; `out` is as it was, no other file is left |
+| the disk fills, the process is killed | the same (a killed process leaves a hidden draft beside `out`) |
+| it fails after the table was recorded | the register knows a table that is not there; never the other way round |
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from discreet.pseudonyms import frames
+from discreet.pseudonyms.errors import MissingIdentifiers, Unparsable
+from discreet.pseudonyms.files import File, Piece, alike, endings, opened
+from discreet.pseudonyms.lines import Dialect
+from discreet.pseudonyms.naming import Bools, Naming
+from discreet.pseudonyms.output import draft
+from discreet.pseudonyms.shuffle import shuffled
+
+Watch = Callable[[pl.DataFrame, pl.Series], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do with a file.
+
+    Parameters
+    ----------
+    table : the path of a CSV or Parquet file.
+    out : the path of the new one, of the same kind.
+    identifiers : columns and their fields.
+    column : the name of the column of pseudonyms.
+    dialect : how a CSV file is written.
+    shuffle : put the rows in random order.
+    progress : a bar with rows a second; None for one on an interactive terminal.
+    """
+
+    table: str | os.PathLike[str]
+    out: str | os.PathLike[str]
+    identifiers: Mapping[str, str]
+    column: str
+    dialect: Dialect | None = None
+    shuffle: bool = False
+    progress: bool | None = None
+
+    def run(self, naming: Naming, record: Callable[[list[str]], None], watch: Watch | None = None) -> Path:
+        """Write the new file; `record` is told the columns that remain just before it takes its place.
+
+        Parameters
+        ----------
+        naming : pseudonyms for rows.
+        record : notes the table in the register; if it fails, there is no new file.
+        watch : is shown the columns that remain and the pseudonyms, as they pass.
+        """
+        alike(self.table, self.out)
+        with ExitStack() as stack:
+            file = opened(self.table, self.dialect, stack)
+            frames.check(file.names, self.identifiers, self.column)
+            remaining = [name for name in file.names if name not in self.identifiers]
+            path, settle = stack.enter_context(draft(self.out))
+            self._write(file, path, naming, watch, remaining)
+            record(remaining)
+            settle()
+        return Path(self.out)
+
+    def _write(self, file: File, path: Path, naming: Naming, watch: Watch | None, remaining: list[str]) -> None:
+        named = self._named(file, naming, watch, remaining)
+        if self.shuffle:
+            named = shuffled(named, file.size, Path(self.out).parent)
+        with file.writer(path, endings(self.out)[1], list(self.identifiers), self.column) as write:
+            for table in named:
+                write(table)
+
+    def _named(self, file: File, naming: Naming, watch: Watch | None, remaining: list[str]) -> Iterator[pa.Table]:
+        from discreet.engines.progress import Bar  # the same bar as for other long readings
+
+        with Bar(self.progress, "pseudonyms", file.rows) as bar:
+            pieces = file.pieces()
+            for piece in pieces:
+                words, kept = self._words(naming, piece, pieces)
+                if watch is not None:
+                    shown = piece.columns({name: name for name in remaining}).with_columns(words.alias(self.column))
+                    shown = shown if kept is None else shown.filter(pl.Series(kept))
+                    watch(shown.drop(self.column), shown[self.column])
+                yield piece.replaced(list(self.identifiers), self.column, words, kept)
+                bar.advance(len(piece))
+
+    def _words(self, naming: Naming, piece: Piece, rest: Iterator[Piece]) -> tuple[pl.Series, Bools | None]:
+        """The pseudonyms of a piece. If it is refused, the rest is read too, so that the error has all numbers."""
+        raw = piece.columns(self.identifiers)
+        try:
+            return naming(raw)
+        except (Unparsable, MissingIdentifiers) as error:
+            fault = naming.fault(error, chain([raw], (one.columns(self.identifiers) for one in rest)))
+        raise fault

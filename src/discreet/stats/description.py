@@ -1,0 +1,279 @@
+"""Description: count, means, quartiles and histograms of all columns of a table, as one planned release.
+
+The budget is split once, and rows are read once. Of each column of numbers two things are measured: its powers, for the
+mean, and how many rows fall into each of `cells` even cells, for the histogram and, by adding the cells up, for the
+quartiles. One measurement serves all ranks, which costs less than a choice for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.bounds import Bounds
+from discreet.errors import NotSupported
+from discreet.labels import codes_of
+from discreet.query import Batch, BoundedSum, OneHot
+from discreet.release import Release
+from discreet.retry import Retrying
+from discreet.stats.asking import Options, Question, ask
+from discreet.stats.intervals import reach
+from discreet.stats.moments import Powers, mean_of
+
+Floats = NDArray[np.float64]
+Interval = tuple[float, float]
+RANKS = (0.25, 0.5, 0.75)
+DEALT = np.array([0.35, 1.0, 0.15])  # how the noise of (1, z, z²) is dealt among them, as for `mean`
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers: mean and quartiles with intervals, and noisy counts in even cells of its range."""
+
+    name: str
+    mean: float
+    mean_interval: Interval
+    quartiles: tuple[float, ...]
+    quartile_intervals: tuple[Interval, ...]
+    edges: Floats
+    counts: Floats
+    std: float
+
+    def bins(self, most: int = 16) -> tuple[Floats, Floats]:
+        """Edges and counts of fewer, wider cells, to be looked at."""
+        step = max(1, len(self.counts) // most)
+        starts = np.arange(0, len(self.counts), step)
+        return np.append(self.edges[starts], self.edges[-1]), np.add.reduceat(self.counts, starts)
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """A column of categories: noisy counts of each of its public values, with intervals."""
+
+    name: str
+    values: tuple[Any, ...]
+    counts: Floats
+    interval: tuple[Floats, Floats]
+    std: float
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """All columns of a table, and the receipt; intervals hold with probability `confidence`, each by itself."""
+
+    count: float
+    count_interval: Interval
+    columns: tuple[Numbers | Categories, ...]
+    confidence: float
+    release: Release
+
+
+def describe(
+    X: Any,
+    bounds: Mapping[str, Interval],
+    categories: Mapping[str, Sequence[Any]] | None = None,
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    *,
+    cells: int = 64,
+    **options: Unpack[Options],
+) -> Description:
+    """How many rows there are, and what each column looks like.
+
+    Parameters
+    ----------
+    X : a table with names of columns, or rows behind an engine.
+    bounds : public (low, high) of each column of numbers to describe.
+    categories : the public list of values of each column of categories to describe.
+    cells : how finely the range of a column of numbers is cut; quartiles are told to within a cell.
+
+    Intervals of counts are for these data, those of means and quartiles for the population the rows were drawn from. A
+    row whose cell is missing, or not among the values, is left out of that column alone.
+
+    Examples
+    --------
+    >>> import polars, discreet as dc
+    >>> rng = np.random.default_rng(0)
+    >>> table = polars.DataFrame({"age": rng.uniform(0, 100, 20_000), "ward": ["north", "south"] * 10_000})
+    >>> found = describe(table, {"age": (0, 100)}, {"ward": ["north", "south"]}, epsilon=1.0, delta=1e-6)
+    >>> age, ward = found.columns
+    >>> bool(abs(age.mean - 50) < 2), bool(abs(age.quartiles[1] - 50) < 4), bool(abs(ward.counts[0] - 10_000) < 200)
+    (True, True, True)
+    """
+    if isinstance(options.get("ledger"), Retrying):
+        raise NotSupported("A description cannot be retried yet. Hint: give it the ledger itself.")
+    lists = {name: tuple(values) for name, values in (categories or {}).items()}
+    _refuse(bounds, lists, cells)
+    chosen = _chosen(X, [*bounds, *lists], options.get("unit"))
+    question = ask("describe", chosen, epsilon, delta, options, numeric=not lists)
+    names = _named(question, [*bounds, *lists])
+    question.curator.map(_Codes(tuple(names.index(name) for name in (*bounds, *lists)), len(bounds), lists))
+    plan = _plan(bounds, lists, cells, question)
+
+    shares = question.budget.split(*(part.weight for part in plan))
+    noisy = question.curator.measure_together(
+        *((part.query, share, None) for part, share in zip(plan, shares, strict=True))
+    )
+    return _solved(question, noisy, bounds, lists, cells)
+
+
+@dataclass(frozen=True)
+class _Codes:
+    """The columns wanted as numbers: those that are as they are, a category as its place in its list, NaN for none."""
+
+    places: tuple[int, ...]
+    numbers: int
+    lists: Mapping[str, tuple[Any, ...]]
+
+    def __call__(self, batch: Batch) -> Floats:
+        wanted = [batch.X[:, place] for place in self.places]
+        parts = [_floats(cells) for cells in wanted[: self.numbers]]
+        codes = [
+            codes_of(cells, known) for cells, known in zip(wanted[self.numbers :], self.lists.values(), strict=True)
+        ]
+        parts += [np.where(code < 0, np.nan, code) for code in codes]
+        return np.column_stack(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    query: BoundedSum
+    weight: float
+
+
+def _plan(bounds: Mapping[str, Interval], lists: Mapping[str, Any], cells: int, question: Question) -> list[_Part]:
+    """BOUND and SUMMARISE: a count; powers and cells of each column of numbers; cells of each category."""
+    order = question.order
+    parts = [_Part(BoundedSum(OneHot(_every, 1), order=order, name="count"), 1.0)]
+    for place, (name, (low, high)) in enumerate(bounds.items()):
+        norm = float(np.linalg.norm(DEALT, order))
+        powers = BoundedSum(_powers(place, Bounds([low], [high])), norm=norm, order=order, name=f"{name}: mean")
+        table = BoundedSum(OneHot(_cell(place, low, high, cells), cells), order=order, name=f"{name}: histogram")
+        parts += [_Part(powers, 2.0), _Part(table, 2.0)]
+    for place, (name, values) in enumerate(lists.items(), len(bounds)):
+        size = len(values)
+        cell = _cell(place, -0.5, size - 0.5, size)
+        parts.append(_Part(BoundedSum(OneHot(cell, size), order=order, name=f"{name}: histogram"), 1.0))
+    return parts
+
+
+def _every(rows: Batch) -> NDArray[np.int64]:
+    return np.zeros(len(rows.X), np.int64)
+
+
+def _powers(place: int, bounds: Bounds) -> Callable[[Batch], Floats]:
+    def powers(rows: Batch) -> Floats:
+        z = bounds.scale(rows.X[:, [place]])
+        return np.asarray(np.hstack([np.ones_like(z), z, z * z]) * DEALT)
+
+    return powers
+
+
+def _cell(place: int, low: float, high: float, cells: int) -> Callable[[Batch], NDArray[np.int64]]:
+    inner = np.linspace(low, high, cells + 1)[1:-1]
+
+    def cell(rows: Batch) -> NDArray[np.int64]:
+        values = rows.X[:, place]
+        return np.where(np.isfinite(values), np.searchsorted(inner, values, side="right"), -1)
+
+    return cell
+
+
+def _solved(
+    question: Question, noisy: Sequence[Release], bounds: Mapping[str, Interval], lists: Mapping[str, Any], cells: int
+) -> Description:
+    """SOLVE: columns from noisy sums."""
+    count, *rest = noisy
+    total, half = float(count.value[0]), reach(question.confidence, 0.0, (count.std,), count.event)
+    columns: list[Numbers | Categories] = []
+    for place, (name, pair) in enumerate(bounds.items()):
+        columns.append(_numbers(name, pair, rest[2 * place], rest[2 * place + 1], question.confidence))
+    for (name, values), table in zip(lists.items(), rest[2 * len(bounds) :], strict=True):
+        reached = reach(question.confidence, 0.0, (table.std,), table.event)
+        interval = np.maximum(0.0, table.value - reached), np.maximum(0.0, table.value + reached)
+        columns.append(Categories(name, values, table.value, interval, float(table.std)))
+    interval = (max(0.0, total - half), max(0.0, total + half))
+    return Description(
+        total, interval, tuple(columns), question.confidence, question.curator.summary("describe", question.budget)
+    )
+
+
+def _numbers(name: str, pair: Interval, powers: Release, table: Release, confidence: float) -> Numbers:
+    scaled = Bounds([pair[0]], [pair[1]])
+    values, std = powers.value / DEALT, powers.std / DEALT
+    power = Powers(float(values[0]), values[1:], std, powers)
+    mean, _, interval = mean_of(power, scaled, confidence)
+    edges = np.linspace(*pair, len(table.value) + 1)
+    found = [_quantile(q, edges, table, confidence) for q in RANKS]
+    quartiles, intervals = zip(*found, strict=True)
+    return Numbers(name, mean, interval, quartiles, intervals, edges, table.value, float(table.std))
+
+
+def _quantile(q: float, edges: Floats, table: Release, confidence: float) -> tuple[float, Interval]:
+    """Where cells add up to a share q of their total, and between which edges that is, most probably.
+
+    At edge k, with B cells of noise σ each, the sum below it less q times the total has noise of standard deviation
+    σ √((1 - q)² k + q² (B - k)), beside the sampling's √(n q (1 - q)). An edge is below the quantile, most probably,
+    where the difference is less than minus what both reach; the true quantile's own edges pass that test.
+    """
+    cells = len(table.value)
+    below = np.append(0.0, np.cumsum(table.value))
+    rows, k = max(float(below[-1]), 1.0), np.arange(cells + 1)
+    value = float(np.interp(q * rows, np.maximum.accumulate(below), edges))
+    noise = float(table.std) * np.sqrt((1 - q) ** 2 * k + q**2 * (cells - k))
+    half = reach(confidence, np.sqrt(rows * q * (1 - q)), (noise,), table.event)
+    low = np.flatnonzero(below[1:] - q * rows + half[1:] >= 0)
+    high = np.flatnonzero(below[:-1] - q * rows - half[:-1] <= 0)
+    ends = edges[low[0]] if low.size else edges[0], edges[high[-1] + 1] if high.size else edges[-1]
+    return value, (float(min(ends[0], value)), float(max(ends[1], value)))
+
+
+def _floats(cells: NDArray[Any]) -> Floats:
+    return np.asarray(cells if cells.dtype.kind == "f" else np.frompyfunc(_number, 1, 1)(cells), np.float64)
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except Exception:  # whatever a strange cell does: it is missing, and tells nothing of itself
+        return np.nan
+
+
+def _chosen(X: Any, wanted: list[str], unit: Any) -> Any:
+    """The columns wanted of a frame, so that no other is in the way; anything else as it is."""
+    if type(X).__module__.split(".")[0] not in ("pandas", "polars") or type(X).__name__ != "DataFrame":
+        return X
+    _refuse_missing(list(X.columns), wanted)
+    return X[[*wanted, unit] if isinstance(unit, str) and unit not in wanted else wanted]
+
+
+def _named(question: Question, wanted: Sequence[str]) -> list[str]:
+    names = list(question.curator.columns or ())
+    _refuse_missing(names, wanted)
+    return names
+
+
+def _refuse_missing(names: list[str], wanted: Sequence[str]) -> None:
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        told = f"There are: {names}." if names else "These rows have no names of columns."
+        raise ValueError(f"There are no columns {missing} to describe. {told}")
+
+
+def _refuse(bounds: Mapping[str, Interval], lists: Mapping[str, tuple[Any, ...]], cells: int) -> None:
+    if not bounds and not lists:
+        raise ValueError("There is nothing to describe. Hint: `bounds` of numbers, or `categories`.")
+    both = sorted(set(bounds) & set(lists))
+    if both:
+        raise ValueError(f"A column is a number or a category, not both: {both}.")
+    if isinstance(cells, bool) or not isinstance(cells, int) or not 4 <= cells <= 4096:
+        raise ValueError(f"The `cells` of describe must be a whole number within 4 and 4096. Got {cells!r}.")
+    if bounds:
+        Bounds(dict(bounds))
+    for name, values in lists.items():
+        if len(values) < 1 or len(set(values)) < len(values):
+            raise ValueError(f"The categories of {name!r} must be distinct, and at least one.")

@@ -1,0 +1,324 @@
+"""Privacy for people, not rows: what it costs to protect a patient with all of their visits.
+
+Data: "Diabetes 130-US hospitals, 1999-2008" (Strack et al., BioMed Research International 2014): 101,766 visits of
+71,518 patients, up to 40 of one patient. A promise for rows protects a visit; a patient who came forty times has what
+is left of it for forty rows together. Five ways to ask the same questions are compared: visits as if each were a
+person's own (`rows`), at most one, two or five visits of each patient with noise for as many, and all visits sharing
+what one may add, so that each patient counts once.
+
+Each way answers a question of its own. Errors are measured from the exact value of that one: the mean over visits, over
+the visits that are kept of each patient (on average over which), over patients of their own mean. What is learnt is
+scored on the visits of patients who were held out, each visit counting once, and each patient counting once.
+
+Public here, from what columns mean: stays from 1 to 14 days (the study took in no others); as counts of a hospital stay
+no more than 100 lab tests, 10 procedures, 60 medications and 10 diagnoses; as visits in the year before no more than 20
+outpatient, 10 emergency and 10 inpatient ones. Who is beyond counts as at the bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LinearRegression as PlainLinear
+from sklearn.linear_model import LogisticRegression as PlainLogistic
+from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
+
+import discreet as dc
+from discreet import accounting, stats
+from discreet.events import Gaussian
+from discreet.models import LinearRegression
+from discreet.models.logistic import LogisticRegression
+from discreet.studies.common import (
+    DELTA,
+    LINES,
+    Floats,
+    MissingData,
+    Outcome,
+    Row,
+    averages,
+    band,
+    paragraph,
+    run,
+    seed,
+    seeded,
+    table,
+)
+
+MOST = {
+    "num_lab_procedures": 100.0,
+    "num_procedures": 10.0,
+    "num_medications": 60.0,
+    "number_outpatient": 20.0,
+    "number_emergency": 10.0,
+    "number_inpatient": 10.0,
+    "number_diagnoses": 10.0,
+}
+DAYS = (1.0, 14.0)
+BOUNDS = dc.Bounds([0.0] * len(MOST), list(MOST.values()), target=DAYS)
+CLASSES = dc.Bounds(BOUNDS.lower, BOUNDS.upper, classes=[0.0, 1.0])
+EPSILONS = (0.1, 0.3, 1.0, 3.0)
+REPEATS = 10
+TEST = 0.2  # of the patients
+SHARES = "people, shares"
+# way -> at most so many rows of a unit; 0: rows by themselves
+WAYS: dict[str, int | None] = {"rows": 0, "people, 1 visit": 1, "people, 2": 2, "people, 5": 5, SHARES: None}
+PLAIN, PLAIN_PEOPLE = "not private, visits", "not private, people"
+ERRORS = {"mean": "mean stay, error in days", "count": "count, relative error"}
+SCORES = {"R2": "days in hospital, R²", "accuracy": "readmitted, accuracy", "AUC": "readmitted, AUC"}
+BY_PATIENT = " by patient"
+GROUPS = (2, 5)  # and the most visits of one patient
+
+
+@dataclass(frozen=True)
+class Visits:
+    """Features, days in hospital, whether readmitted, and whose visit it was."""
+
+    X: Floats
+    days: Floats
+    back: Floats
+    patient: NDArray[np.int64]
+    made_up: bool = False
+
+    def take(self, some: Any) -> Visits:
+        """Some of the visits."""
+        return Visits(self.X[some], self.days[some], self.back[some], self.patient[some])
+
+    @property
+    def visits(self) -> NDArray[np.int64]:
+        """How many visits the patient of each row has."""
+        _, place, counts = np.unique(self.patient, return_inverse=True, return_counts=True)
+        return np.asarray(counts[place])
+
+
+def study(quick: bool, data: str | None, workers: int) -> Outcome:
+    """Every way and ε, on splits of patients of their own."""
+    visits, repeats = _data(quick, data), 2 if quick else REPEATS
+    rows = run(one_repeat, [(visits, repeat) for repeat in range(repeats)], workers)
+    where = "INVENTED visits, not the study's data: no data folder was found" if visits.made_up else "the source's data"
+    head = f"{len(visits.days):,} visits of {len(np.unique(visits.patient)):,} patients ({where}); {repeats} repeats."
+    return Outcome(rows, lambda figure: draw(figure, rows), (11, 6.4), tell(head, rows, visits))
+
+
+def _data(quick: bool, data: str | None) -> Visits:
+    try:
+        found = table("diabetes_130_hospitals", data)
+    except MissingData:
+        if quick:
+            return invented()
+        raise
+    X = found.select(list(MOST)).to_numpy().astype(np.float64)
+    back = (found["readmitted"].to_numpy() != "NO").astype(np.float64)
+    return Visits(X, found["time_in_hospital"].to_numpy().astype(np.float64), back, found["patient_nbr"].to_numpy())
+
+
+def invented(people: int = 6000) -> Visits:
+    """Patients of whom the ill come more often, stay longer and come back."""
+    rng = np.random.default_rng(seed(12))
+    ill = rng.gamma(2.0, 0.5, people)
+    patient = np.repeat(np.arange(people), np.minimum(rng.geometric(1 / (1 + 0.4 * ill)), 40))
+    ill = ill[patient]
+    X = rng.poisson(np.outer(0.5 + ill, [20, 1, 8, 0.4, 0.2, 0.6, 4])).astype(np.float64)
+    days = np.clip(np.rint(1 + 0.25 * X[:, 2] + 0.5 * X[:, 1] + rng.gamma(1.0, 1.0, len(ill))), *DAYS)
+    back = (rng.random(len(ill)) < 1 / (1 + np.exp(1.5 - ill - 0.5 * X[:, 5]))).astype(np.float64)
+    return Visits(X, days, back, patient, made_up=True)
+
+
+def one_repeat(visits: Visits, repeat: int) -> list[Row]:
+    """All measures of every way and ε on one split, and of fits without privacy."""
+    rng = np.random.default_rng(seed(120, repeat))
+    people = np.unique(visits.patient)
+    held = np.isin(visits.patient, rng.permutation(people)[: round(TEST * len(people))])
+    train, test = visits.take(~held), visits.take(held)
+    best = {PLAIN: plain(train, test, np.ones(len(train.days))), PLAIN_PEOPLE: plain(train, test, 1 / train.visits)}
+    found = [_row(way, epsilon, repeat, best[way]) for way in best for epsilon in EPSILONS]
+    for i, way in enumerate(WAYS):
+        for epsilon in EPSILONS:
+            start = seed(1200, repeat, i, round(100 * epsilon))
+            with seeded():
+                some = errors(visits, way, epsilon, start) | learnt(train, test, way, epsilon, start)
+            found.append(_row(way, epsilon, repeat, some))
+    return [one for several in found for one in several]
+
+
+def _row(way: str, epsilon: float, repeat: int, values: dict[str, float]) -> list[Row]:
+    cell = {"way": way, "epsilon": epsilon, "repeat": repeat}
+    return [{**cell, "measure": name, "value": value} for name, value in values.items()]
+
+
+def options(visits: Visits, way: str, start: int) -> Row:
+    """What to ask with: the unit, and the limit on its rows."""
+    limit = WAYS[way]
+    unit: Row = {} if limit == 0 else {"unit": visits.patient, "max_rows_per_unit": limit}
+    return {"random_state": start, **unit}
+
+
+def exact(visits: Visits, way: str) -> tuple[float, float]:
+    """The mean stay and the count that a way is an estimate of: visits, or what is kept of each patient's."""
+    limit, of_patient = WAYS[way], visits.visits
+    kept = of_patient if limit == 0 else np.minimum(of_patient, limit or 1)
+    weights = kept / of_patient
+    return float(np.average(visits.days, weights=weights)), float(weights.sum())
+
+
+def of_what(visits: Visits, way: str) -> str:
+    """The same in words."""
+    mean, count = exact(visits, way)
+    return f"mean stay {mean:.4f} days, count {count:,.0f}"
+
+
+def errors(visits: Visits, way: str, epsilon: float, start: int) -> dict[str, float]:
+    """How far a mean and a count are from their exact values."""
+    mean, count = exact(visits, way)
+    asked = options(visits, way, start)
+    found = stats.mean(visits.days, DAYS, epsilon, DELTA, **asked)
+    counted = stats.count(visits.days, epsilon, DELTA, **asked)
+    return {"mean": abs(found.value - mean), "count": abs(counted.value - count) / count}
+
+
+def learnt(train: Visits, test: Visits, way: str, epsilon: float, start: int) -> dict[str, float]:
+    """How well private models do on patients they have not seen."""
+    asked = options(train, way, start)
+    line = LinearRegression(epsilon, DELTA, bounds=BOUNDS, **asked).fit(train.X, train.days)
+    model = LogisticRegression(epsilon, DELTA, bounds=CLASSES, **asked).fit(train.X, train.back)
+    return scores(test, line.predict(test.X), model.decision_function(test.X))
+
+
+def plain(train: Visits, test: Visits, weight: Floats) -> dict[str, float]:
+    """The same of models without privacy, each visit with its weight; features clipped by the same bounds."""
+    X, unseen = BOUNDS.scale(train.X), BOUNDS.scale(test.X)
+    line = PlainLinear().fit(X, train.days, weight)
+    model = PlainLogistic(C=1e4, max_iter=1000).fit(X, train.back, weight)
+    return scores(test, line.predict(unseen), model.decision_function(unseen))
+
+
+def scores(test: Visits, days: Floats, decision: Floats) -> dict[str, float]:
+    """R², accuracy and AUC, by visit and by patient."""
+    found = {}
+    for name, weight in (("", None), (BY_PATIENT, 1 / test.visits)):
+        found["R2" + name] = float(r2_score(test.days, days, sample_weight=weight))
+        found["accuracy" + name] = float(accuracy_score(test.back, decision > 0, sample_weight=weight))
+        found["AUC" + name] = float(roc_auc_score(test.back, decision, sample_weight=weight))
+    return found
+
+
+def group(epsilon: float, size: int) -> str:
+    """What the promise for a row is worth to so many rows of one person."""
+    try:
+        all_of_them = dc.Budget(epsilon, DELTA).group(size)
+    except ValueError:
+        return "nothing"
+    return f"ε = {all_of_them.epsilon:g}, δ = {all_of_them.delta:.1g}"
+
+
+def gaussian_group(epsilon: float, size: int) -> float:
+    """The same where all noise is Gaussian, of which more is known: its ε at the δ of the row."""
+    sigma = accounting.noise_multiplier(epsilon, DELTA)
+    return float(accounting.epsilon(Gaussian(sigma / size), DELTA))
+
+
+# -- the picture and the words -----------------------------------------------------------------------------------------
+
+
+def draw(figure: Any, rows: list[Row]) -> None:
+    """Each measure against ε."""
+    panels = figure.subplots(2, 3).ravel()
+    found = averages(rows, "value", "measure", "way", "epsilon")
+    by_visit = {measure: _title(measure, "") for measure in SCORES}
+    shown = {**ERRORS, **by_visit, "accuracy" + BY_PATIENT: _title("accuracy", BY_PATIENT)}
+    for panel, (measure, title) in zip(panels, shown.items(), strict=True):
+        ways = [*WAYS, *([] if measure in ERRORS else [PLAIN, PLAIN_PEOPLE])]
+        for way, look in zip(ways, LINES, strict=False):
+            band(panel, EPSILONS, [found[measure, way, epsilon] for epsilon in EPSILONS], way, look)
+        panel.set(xscale="log", xlabel="ε", title=title)
+        panel.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+        panel.set_xticks([], minor=True)
+        if measure in ERRORS:
+            panel.set_yscale("log")
+    figure.legend(*panels[2].get_legend_handles_labels(), loc="outside lower center", ncols=7)
+
+
+def tell(head: str, rows: list[Row], visits: Visits) -> str:
+    """Tables of what was found, and what follows."""
+    most = int(visits.visits.max())
+    return "\n".join(
+        [
+            f"PEOPLE. {head}",
+            "Source of the data: Strack et al. 2014. δ = 1e-6. Means over repeats ± standard errors, noise and splits.",
+            "",
+            "What a promise for one row is worth to all rows of one person; in brackets, where all noise is Gaussian.",
+            *groups((*GROUPS, most)),
+            "",
+            "What each way is an estimate of.",
+            *(f"  {way:16} {of_what(visits, way)}" for way in WAYS),
+            *(line for measure, title in ERRORS.items() for line in block(rows, measure, title)),
+            *(line for name in ("", BY_PATIENT) for m in SCORES for line in block(rows, m + name, _title(m, name))),
+            "",
+            *conclude(rows, visits, most),
+        ]
+    )
+
+
+def _title(measure: str, name: str) -> str:
+    return f"{SCORES[measure]}{name or ' by visit'}"
+
+
+def groups(sizes: tuple[int, ...]) -> list[str]:
+    """What promises are worth to people with several rows."""
+    return [
+        f"  a row ε = {epsilon:<4g}"
+        + "".join(f"   {size} rows: {group(epsilon, size)} (ε = {gaussian_group(epsilon, size):.1f})" for size in sizes)
+        for epsilon in EPSILONS
+    ]
+
+
+def block(rows: list[Row], measure: str, title: str) -> list[str]:
+    """One measure: a line for each way, a column for each ε."""
+    found = averages(rows, "value", "measure", "way", "epsilon")
+    ways = [way for way in (*WAYS, PLAIN, PLAIN_PEOPLE) if (measure, way, EPSILONS[0]) in found]
+
+    def cells(way: str) -> str:
+        pairs = (found[measure, way, epsilon] for epsilon in EPSILONS)
+        return "  ".join(f"{mean:8.5f} ± {error:7.5f}" for mean, error in pairs)
+
+    columns = "  ".join(f"{f'ε = {epsilon:g}':18}" for epsilon in EPSILONS)
+    return ["", f"{title}.", f"  {'':19} {columns}".rstrip(), *(f"  {way:19} {cells(way)}" for way in ways)]
+
+
+def apart(rows: list[Row], measure: str, other: str) -> str:
+    """How much higher shares score than another way on the same splits, at each ε."""
+    found = {(r["way"], r["epsilon"], r["repeat"]): r["value"] for r in rows if r["measure"] == measure}
+    pairs = [
+        {"epsilon": e, "value": value - found[other, e, repeat]}
+        for (way, e, repeat), value in found.items()
+        if way == SHARES
+    ]
+    means = averages(pairs, "value", "epsilon")
+    return ", ".join(f"{means[e,][0]:+.4f} ± {means[e,][1]:.4f} (ε = {e:g})" for e in EPSILONS)
+
+
+def conclude(rows: list[Row], visits: Visits, most: int) -> list[str]:
+    """What follows, in this run's figures."""
+    back = [float(np.average(visits.back, weights=weights)) for weights in (None, 1 / visits.visits)]
+    return [
+        paragraph(
+            f"A promise of ε = 1 for rows is worth {group(1.0, most)} to the person with {most} of them",
+            f"(ε = {gaussian_group(1.0, most):.0f} where all noise is Gaussian), and {group(1.0, 2)} to one with two.",
+            "A promise for people says ε = 1 to all of them.",
+        ),
+        paragraph(
+            "What a promise for people costs, each patient counting once, on the same splits: shares against rows,",
+            f"R² {apart(rows, 'R2' + BY_PATIENT, 'rows')}; AUC {apart(rows, 'AUC' + BY_PATIENT, 'rows')}.",
+            f"Against people without privacy, R² {apart(rows, 'R2' + BY_PATIENT, PLAIN_PEOPLE)};",
+            f"AUC {apart(rows, 'AUC' + BY_PATIENT, PLAIN_PEOPLE)}.",
+            "(Private fits may narrow the bounds that they are given, so that outliers count for less: they can beat",
+            "a fit without privacy.)",
+        ),
+        paragraph(
+            f"Ways differ in what they are about: {back[0]:.1%} of visits are followed by another, and of a patient's",
+            f"visits {back[1]:.1%} on average. Who comes often counts once with shares, up to m times with a limit,",
+            "and each time with rows; no noise is in that difference, and no ε makes it go away.",
+        ),
+    ]

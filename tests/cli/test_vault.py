@@ -1,0 +1,161 @@
+"""`discreet vault`: the rights of people from a terminal, and no secret on the command line."""
+
+import inspect
+import json
+import stat
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli import app, secrets
+from discreet.cli import vault as verbs
+
+pytestmark = pytest.mark.catalogue("PS3")
+FIELDS = ["--field", "ssn=digits:9", "--field", "name=text", "--field", "born=date"]
+IDENTITIES = ["--identity", "ssn=ssn", "--identity", "person=name,born"]
+SSN, NAME = "918273645", "Zoe Canary"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def called(*words, input=None, code=0):
+        result = CliRunner().invoke(app, ["vault", *words], input=input)
+        assert result.exit_code == code, result.output
+        return result
+
+    return called
+
+
+@pytest.fixture
+def clinic(run, tmp_path):
+    """A vault with a key file, a purpose, a partner, a table and a person's file."""
+    run("create", "clinic.vault", *FIELDS, *IDENTITIES, "--key-file", "clinic.key")
+    run("purpose", "clinic.vault", "research", "--basis", "Article 9(2)(j)", "--key-file", "clinic.key")
+    run("partner", "clinic.vault", "university", "--contact", "a@b.example", "--key-file", "clinic.key")
+    rows = {"ssn": [SSN, "222", "333"], "name": [NAME, "Bo", "Cy"], "born": ["1980-01-31"] * 3, "cost": [1, 1, 2]}
+    pl.DataFrame(rows).write_csv(tmp_path / "visits.csv")
+    (tmp_path / "person.json").write_text(json.dumps({"ssn": SSN}))
+    return tmp_path
+
+
+KEY = ["--key-file", "clinic.key"]
+WHO = ["--identifiers", "ssn,name,born", "--purpose", "research"]
+
+
+def test_a_life_of_a_vault(run, clinic):
+    made = run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    assert "Written: out.csv, 3 rows. Entry 4 of the register." in made.stdout
+    assert pl.read_csv("out.csv").columns == ["pseudonym", "cost"]
+    assert stat.S_IMODE((clinic / "out.csv").stat().st_mode) == 0o600
+
+    shared = run("share", "clinic.vault", "visits.csv", "-o", "for.csv", *WHO, *KEY, "--partner", "university")
+    assert "Note: The columns that remain may single people out" in shared.stderr
+
+    word = pl.read_csv("out.csv")["pseudonym"][0]
+    found = run("find", "clinic.vault", "--person", "person.json", *KEY)
+    assert f"out: {word}, for research" in found.stdout and "given to university" in found.stdout
+    document = json.loads(
+        run("find", "clinic.vault", "--person", "-", "--json", *KEY, input='{"ssn": 918273645}').stdout
+    )
+    assert document["known"] and [one["table"] for one in document["locators"]] == ["out", "for"]
+
+    anchor = run("register", "clinic.vault", "--anchor", *KEY).stdout.strip()
+    assert "complete up to entry" in run("verify", "clinic.vault", "--anchor", anchor, *KEY).stdout
+    assert run("verify", "clinic.vault", *KEY).stdout.strip() == "consistent, completeness unproven"
+
+    run("backup", "clinic.vault", "-o", "copy.vault", *KEY)
+    erased = run("erase", "clinic.vault", "--person", "person.json", "--reason", "asked", "--yes", *KEY)
+    assert "Tell 'university' of the erasure" in erased.stdout and word in erased.stdout
+    run("restore", "copy.vault", "again.vault", "--erasures-from", "clinic.vault", *KEY)
+    for place in ("clinic.vault", "again.vault"):
+        assert "knows nobody" in run("find", place, "--person", "person.json", *KEY).stdout
+
+    run("rotate", "clinic.vault", "--purpose", "research", *KEY)
+    run("rotate", "clinic.vault", "--wrapping", "--new-key-file", "new.key", *KEY)
+    run("verify", "clinic.vault", *KEY, code=1)
+    run("register", "clinic.vault", "-o", "records.csv", "--key-file", "new.key")
+    text = (clinic / "records.csv").read_text()
+    assert "erase" in text and SSN not in text and NAME not in text
+
+
+def test_a_refusal_is_recorded_with_its_ground(run, clinic):
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    said = run("refuse", "clinic.vault", "--ground", "b", "--person", "person.json", *KEY).stdout
+    assert "Article 17(3)(b)" in said
+
+
+def test_an_erasure_asks_first(run, clinic):
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    run("erase", "clinic.vault", "--person", "person.json", "--reason", "asked", *KEY, input="n\n", code=1)
+    assert "out:" in run("find", "clinic.vault", "--person", "person.json", *KEY).stdout
+
+
+def test_the_export_is_for_the_person_alone(run, clinic):
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    run("find", "clinic.vault", "--person", "person.json", "--export", "answer.json", *KEY)
+    assert stat.S_IMODE((clinic / "answer.json").stat().st_mode) == 0o600
+    assert json.loads((clinic / "answer.json").read_text())
+
+
+def test_passphrases_are_typed_or_read(run, monkeypatch, tmp_path):
+    terminal = SimpleNamespace(isatty=lambda: True, readline=lambda: "", read=lambda: "")
+    monkeypatch.setattr(secrets, "sys", SimpleNamespace(stdin=terminal))
+    words = "correct horse canary\ncorrect horse canary\n"
+    made = run("create", "a.vault", *FIELDS, *IDENTITIES, input=words)
+    assert "correct horse" not in made.output
+    run("verify", "a.vault", input="correct horse canary\n")
+    (tmp_path / "pass").write_text("correct horse canary\n")
+    run("verify", "a.vault", "--passphrase-file", "pass")
+    wrong = run("verify", "a.vault", input="correct horse finch\n", code=1)
+    assert "The passphrase does not open this vault" in wrong.output and "finch" not in wrong.output
+
+
+def test_people_are_typed(run, clinic, monkeypatch):
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    monkeypatch.setattr(secrets, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    typed = {"ssn": "", "name": NAME, "born": "1980-01-31"}
+    fields = sorted(typed)  # as the vault keeps them
+    found = run("find", "clinic.vault", *KEY, input="".join(f"{typed[name]}\n" for name in fields))
+    assert "out:" in found.stdout
+
+
+def test_without_a_terminal_a_hint_is_given(run, clinic):
+    assert "--person FILE" in run("find", "clinic.vault", *KEY, code=2).output
+    assert "--passphrase-file or --key-file" in run("verify", "clinic.vault", code=2).output
+
+
+def test_no_verb_takes_a_secret_or_a_person_on_the_command_line():
+    taken = set()
+    for command in verbs.app.registered_commands:
+        taken |= set(inspect.signature(command.callback).parameters)
+    assert not taken & {"passphrase", "ssn", "name_of_person", "values", "key", "secret"}
+    assert {"passphrase_file", "key_file", "person"} <= taken
+    kind = inspect.signature(verbs.rights.find).parameters["person"].annotation
+    assert "PersonFile" in str(kind)
+
+
+def test_errors_are_one_sentence_without_values(run, clinic):
+    pl.DataFrame({"ssn": ["x-canary"], "cost": [1]}).write_csv("bad.csv")
+    only = ["--identifiers", "ssn", *KEY]
+    bad = run("pseudonymise", "clinic.vault", "bad.csv", "-o", "b.csv", *only, "--purpose", "research", code=1)
+    assert "1 in `ssn`" in bad.output and "canary" not in bad.output and "Traceback" not in bad.output
+    (clinic / "person.json").write_text('"Zoe Canary"')
+    broken = run("find", "clinic.vault", "--person", "person.json", *KEY, code=1)
+    assert "must be a JSON object" in broken.output and "Canary" not in broken.output
+    absent = run("pseudonymise", "clinic.vault", "visits.csv", "-o", "b.csv", *only, "--purpose", "ads", code=1)
+    assert "There is no purpose 'ads'" in absent.output
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "visits.csv", *WHO, *KEY, code=1)
+    run("rotate", "clinic.vault", *KEY, code=2)
+
+
+def test_columns_are_mapped_to_fields():
+    assert verbs._mapping("ssn, Name of patient=name") == {"ssn": "ssn", "Name of patient": "name"}
+
+
+def test_every_verb_shows_an_example():
+    for command in verbs.app.registered_commands:
+        assert "Examples:" in inspect.getdoc(command.callback), command.callback.__name__

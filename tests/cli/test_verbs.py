@@ -1,0 +1,243 @@
+"""Verbs, each from its command to its files and its receipt."""
+
+import csv
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.cli.facts import read
+from discreet.models.saving import opened
+
+
+def charges(run):
+    facts = read(run.folder / "privacy.toml")
+    return [entry.name for entry in facts.account().entries]
+
+
+def test_describe_says_it_and_draws_it(table):
+    result = table("describe", "visits.csv", "--epsilon", "2", "-o", "visits.png", "--seed", "1", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert abs(found["count"]["value"] - 2000) < 100 and found["columns"]["ward"]["values"] == [
+        "north",
+        "south",
+        "west",
+    ]
+    assert abs(found["columns"]["age"]["mean"]["value"] - 50) < 5
+    assert sum(found["columns"]["ill"]["counts"]) == pytest.approx(2000, abs=200)
+    assert found["receipt"]["epsilon"] == 2 and not found["receipt"]["private"] and "NOT PRIVATE" in result.stderr
+    assert (table.folder / "visits.png").read_bytes().startswith(b"\x89PNG")
+    assert charges(table) == ["describe"]
+
+
+def test_describe_for_people(table):
+    result = table("describe", "visits.csv", "--epsilon", "1", "--columns", "age,ward", "-o", "visits.html")
+    assert result.exit_code == 0, result.output
+    for wanted in ("About", "median", "north", "Receipt: describe", "spent ε = 1 of 4", "Written: visits.html"):
+        assert wanted in result.stdout
+    assert "  cost " not in result.stdout
+    page = (table.folder / "visits.html").read_text()
+    assert "data:image/png;base64," in page and "<td>south</td>" in page and "promise" in page
+
+
+def test_fit_and_predict(table):
+    result = table("fit", "visits.csv", "-t", "cost", "-e", "3", "-o", "model.json")
+    assert result.exit_code == 0, result.output
+    assert "ward=south" in result.stdout and "Receipt: LinearRegression" in result.stdout
+    saved = opened(table.folder / "model.json")
+    assert saved.columns == ("age", "ward", "ill") and saved.target == "cost" and saved.release.epsilon == 3
+    new = pl.DataFrame(
+        {"x": [0, 0, 0], "ward": ["south", "moon", "north"], "ill": ["yes", "no", "no"], "age": [50, 50, None]}
+    )
+    new.write_csv(table.folder / "new.csv")
+    result = table("predict", "model.json", "new.csv", "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    head, first, *rest = csv.reader((table.folder / "out.csv").read_text().splitlines())
+    assert head == ["predicted cost"] and 30 < float(first[0]) < 60 and rest == [[""], [""]]
+    new.write_parquet(table.folder / "new.parquet")
+    assert table("predict", "model.json", "new.parquet", "-o", "out2.csv", "--json").exit_code == 0
+    assert (table.folder / "out2.csv").read_text() == (table.folder / "out.csv").read_text()
+
+
+def test_predictions_are_those_of_the_model_in_memory(table):
+    table("fit", "visits.csv", "-t", "ill", "-m", "logistic", "--features", "age,cost", "-e", "3", "-o", "model.json")
+    assert table("predict", "model.json", "visits.csv", "-o", "out.csv", "--probabilities").exit_code == 0
+    rows = pl.read_csv(table.folder / "visits.csv").select("age", "cost")
+    model = opened(table.folder / "model.json").model
+    found = pl.read_csv(table.folder / "out.csv")
+    assert found["predicted ill"].to_list() == model.predict(rows).tolist()
+    np.testing.assert_array_equal(found.select("P(no)", "P(yes)").to_numpy(), model.predict_proba(rows))
+
+
+def test_people_with_many_rows(table):
+    text = (table.folder / "privacy.toml").read_text().replace("n = 2000", 'n = 1000\nunit = "patient"')
+    (table.folder / "privacy.toml").write_text(text)
+    result = table("describe", "visits.csv", "-e", "2", "--columns", "age,ward")
+    assert result.exit_code == 0 and "units (patient)" in result.stdout and "one patient" in result.stdout, (
+        result.output
+    )
+    assert table("fit", "visits.csv", "-t", "cost", "-e", "1", "-o", "m.json").exit_code == 0
+
+
+def test_parquet_and_options_of_estimators(table):
+    pl.read_csv(table.folder / "visits.csv").write_parquet(table.folder / "visits.parquet")
+    text = (table.folder / "privacy.toml").read_text().replace("visits.csv", "visits.parquet")
+    (table.folder / "privacy.toml").write_text(text)
+    result = table(
+        "fit", "visits.parquet", "-t", "cost", "-m", "ridge", "--set", "alpha=0.1", "-e", "1", "-o", "m.json"
+    )
+    assert result.exit_code == 0 and opened(table.folder / "m.json").model.alpha == 0.1, result.output
+    assert table("describe", "visits.parquet", "-e", "1").exit_code == 0
+    wrong = table("fit", "visits.parquet", "-t", "cost", "-m", "ridge", "--set", "alfa=1", "-e", "1", "-o", "n.json")
+    assert wrong.exit_code == 1 and "Did you mean 'alpha'?" in wrong.output
+
+
+def test_nothing_is_charged_for_what_cannot_be_kept(table):
+    (table.folder / "there.json").write_text("old")
+    for output in ("there.json", "no/where.json", ".", "visits.csv"):
+        assert table("fit", "visits.csv", "-t", "cost", "-e", "1", "-o", output).exit_code == 1
+    for output in ("no/where.png", "x.pdf"):
+        assert table("describe", "visits.csv", "-e", "1", "-o", output).exit_code == 1
+    assert charges(table) == [] and (table.folder / "there.json").read_text() == "old"
+
+
+def test_what_was_paid_for_is_shown_even_if_it_cannot_be_written(table, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("discreet.cli.console.Output.write", full)
+    for arguments in (
+        ["fit", "visits.csv", "-t", "cost", "-e", "1", "-o", "m.json"],
+        ["describe", "visits.csv", "-e", "1", "-o", "v.png"],
+    ):
+        result = table(*arguments)
+        assert result.exit_code == 1 and "Receipt" in result.stdout and "No space left" in result.stderr
+    assert len(charges(table)) == 2
+
+
+def test_the_version(run):
+    import discreet
+
+    assert run("--version").stdout.strip() == discreet.__version__
+
+
+def test_without_an_account_it_is_said(table):
+    text = (table.folder / "privacy.toml").read_text().split("[ledger]")[0]
+    (table.folder / "privacy.toml").write_text(text)
+    result = table("describe", "visits.csv", "-e", "1", "--columns", "age")
+    assert result.exit_code == 0 and "nobody adds it up" in result.stdout
+    assert "names no ledger" in table("ledger", "show", "visits.csv").output
+
+
+def test_the_ledger(table):
+    assert "nothing was charged to it yet" in table("ledger", "show", "visits.ledger").output
+    table("describe", "visits.csv", "-e", "1", "--columns", "age")
+    table("describe", "visits.csv", "-e", "0.5", "--columns", "ward")
+    for where in ("visits.ledger", "privacy.toml", "visits.csv"):
+        result = table("ledger", "show", where)
+        assert result.exit_code == 0 and result.stdout.count("describe") == 2, result.output
+    shown = json.loads(table("ledger", "show", "visits.csv", "--json").stdout)
+    assert [round(one["epsilon"], 6) for one in shown["entries"]] == [1.0, 0.5] and 1 < shown["spent"] < 1.5
+    assert "even chance" in table("ledger", "explain", "visits.csv").stdout
+    assert table("ledger", "show", "visits.csv", "-o", "l.png").exit_code == 0
+    assert (table.folder / "l.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("l.json", "l.csv"):
+        assert table("ledger", "export", "visits.csv", "-o", name).exit_code == 0
+    assert len(json.loads((table.folder / "l.json").read_text())["entries"]) == 2
+    assert len((table.folder / "l.csv").read_text().splitlines()) == 3
+
+
+def test_a_file_that_is_no_ledger(table):
+    (table.folder / "odd.ledger").write_text("x" * 5000)
+    result = table("ledger", "show", "odd.ledger")
+    assert result.exit_code == 1 and "cannot be used" in result.output
+
+
+def test_audit_by_name(run):
+    result = run("audit", "linear", "--runs", "30", "--json")
+    assert result.exit_code == 0 and json.loads(result.stdout)["violated"] is False, result.output
+    assert run("audit", "Ridge", "--runs", "30").exit_code == 0
+    assert "Did you mean" in run("audit", "Rige").output
+
+
+def test_studies_are_listed(run):
+    result = run("study")
+    assert result.exit_code == 0 and "sy6" in result.stdout
+    assert run("study", "sy99").exit_code == 1
+
+
+def test_anonymise_writes_to_files_alone(table):
+    arguments = ["-q", "age=0.0:100.0:10", "-q", "ward", "--sensitive", "ill", "--k", "5"]
+    result = table("anonymise", "visits.csv", *arguments, "-o", "public.csv", "--report", "report.html")
+    assert result.exit_code == 0, result.output
+    made = pl.read_csv(table.folder / "public.csv")
+    assert made.columns == ["age", "ward", "ill"] and made.group_by("age", "ward").len()["len"].min() >= 5
+    assert "<html" in (table.folder / "report.html").read_text()
+    result = table("anonymise", "visits.csv", "-q", "age", "--k", "1999", "-o", "p.parquet", "--report", "why.html")
+    assert result.exit_code in (0, 1) and "1999" not in result.output
+    result = table("anonymise", "visits.csv", "-q", "age", "--k", "5000", "-o", "q.csv", "--report", "no.html")
+    assert result.exit_code == 1 and "2000" not in result.output and "no.html" in result.output
+    assert "2000 rows" in (table.folder / "no.html").read_text() and not (table.folder / "q.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("quasi", "told"),
+    [
+        ("agee=0:100:5", "no columns ['agee']"),
+        ("age=0:x:5", "three numbers"),
+        ("age=one", "cannot be read"),
+        ("age=none.csv", "There is no file"),
+        ("age=visits.csv", "cannot be used as the hierarchy"),
+        ("patient", "is of kind"),
+    ],
+)
+def test_hierarchies_that_cannot_be_read(table, quasi, told):
+    result = table("anonymise", "visits.csv", "-q", quasi, "-o", "public.csv")
+    assert result.exit_code == 1 and told in result.output, result.output
+
+
+def test_risk_writes_to_a_file_alone(table):
+    for name in ("risk.json", "risk.txt"):
+        result = table("risk", "visits.csv", "-q", "ward,ill", "-o", name)
+        assert result.exit_code == 0 and "2000" not in result.output and "2,000" not in result.output, result.output
+    assert json.loads((table.folder / "risk.json").read_text())["rows"] == 2000
+    assert "2,000 rows" in (table.folder / "risk.txt").read_text()
+
+
+FEW = ["--epsilons", "0.3,3", "--repeats", "2"]
+
+
+def test_frontier_on_public_and_on_invented_rows(table):
+    result = table("frontier", "visits.csv", "-t", "cost", "--public", *FEW, "-o", "f.png")
+    assert result.exit_code == 0 and "linear" in result.stdout, result.output
+    assert (table.folder / "f.png").exists() and "epsilon" in (table.folder / "f.csv").read_text()
+    (table.folder / "visits.csv").write_text("no row is read\n")
+    result = table("frontier", "visits.csv", "-t", "cost", "--simulate", "--expected", "0.6", *FEW, "-o", "g.png")
+    assert result.exit_code == 0, result.output
+    assert charges(table) == []
+
+
+def test_frontier_on_private_rows_is_marked_recorded_and_not_shown(table):
+    refused = table("frontier", "visits.csv", "-t", "cost", *FEW, "-o", "f.png")
+    assert refused.exit_code == 1 and "--i-accept-unpaid-evaluation" in refused.output
+    flag = "--i-accept-unpaid-evaluation"
+    assert "not cached" in table("frontier", "visits.csv", "-t", "cost", flag, "--cache", "c", "-o", "f.png").output
+    result = table("frontier", "visits.csv", "-t", "cost", flag, *FEW, "-o", "f.png")
+    assert result.exit_code == 0 and "R²" not in result.output and "NOT PRIVATE" in result.stdout, result.output
+    assert (table.folder / "f.csv").read_text().startswith("# NOT PRIVATE")
+    assert (table.folder / "f.txt").read_text().startswith("NOT PRIVATE")
+    assert charges(table) == ["UNPAID EVALUATION, NOT PRIVATE: frontier of cost"]
+    assert read(table.folder / "privacy.toml").account().spent == 0
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["init", "describe", "fit", "predict", "frontier", "audit", "study", "anonymise", "risk"]
+    + [["ledger", one] for one in ("show", "explain", "export")],
+)
+def test_every_help_has_an_example(run, verb):
+    words = [verb] if isinstance(verb, str) else verb
+    result = run(*words, "--help")
+    assert result.exit_code == 0 and f"discreet {' '.join(words)} " in result.output

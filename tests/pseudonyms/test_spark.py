@@ -1,0 +1,210 @@
+"""Pseudonyms on Spark: the same as on one machine, and keys in no plan, closure or log.
+
+Two workers of a small local Spark; skipped where there is no Java, or no pyspark.
+"""
+
+import os
+import pickle
+import shutil
+import stat
+import sys
+
+import polars as pl
+import pytest
+
+from discreet.errors import EngineError, NotSupported
+from discreet.pseudonyms import MissingIdentifiers, Tampered, Unparsable, VaultError
+from discreet.pseudonyms.naming import Policy
+from discreet.pseudonyms.spark_task import Task, sent
+from discreet.pseudonyms.workers import Worker
+
+pytestmark = [
+    pytest.mark.catalogue("PS4"),
+    pytest.mark.xdist_group("spark"),  # one process, one session
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),  # pyspark's own sockets
+    pytest.mark.filterwarnings("ignore::discreet.pseudonyms.errors.LinkWarning"),
+]
+WHO = ["ssn", "name", "born"]
+N = 500
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    sql = pytest.importorskip("pyspark.sql", reason="Spark tests need pyspark: pip install discreet[spark]")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark tests need Java 17 or 21: apt-get install openjdk-17-jre-headless")
+    folder = tmp_path_factory.mktemp("spark")
+    (folder / "events").mkdir()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "60",  # several batches to a task
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": f"file://{folder / 'events'}",
+        "spark.eventLog.compress": "false",
+    }
+    builder = sql.SparkSession.builder.master("local[2]").appName("pseudonyms")
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    session.events = folder / "events"
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def vault(make, file):
+    """An open vault with derived links."""
+    with make(file, links="derived") as opened:
+        yield opened
+
+
+def table():
+    return pl.DataFrame(
+        {
+            "visit": range(N),
+            "ssn": [None if i % 11 == 0 else f"77100{i % 120:04d}" for i in range(N)],
+            "a.b": [i / 4 for i in range(N)],
+            "name": [f"Canary Person {i % 120}" for i in range(N)],
+            "born": ["1980-01-31"] * N,
+        }
+    )
+
+
+@pytest.fixture
+def frame(spark, tmp_path):
+    table().write_parquet(tmp_path / "in.parquet")
+    return spark.read.parquet(str(tmp_path / "in.parquet")).repartition(4)
+
+
+def rows(dataframe):
+    return pl.DataFrame([tuple(row) for row in dataframe.collect()], schema=dataframe.columns, orient="row").sort(
+        "visit"
+    )
+
+
+def test_the_same_pseudonyms_as_on_one_machine(vault, frame):
+    known = vault.pseudonymise(table(), WHO, "research", name="here")
+    found = rows(vault.pseudonymise(frame, WHO, "research", name="there"))
+    assert found.columns == ["visit", "pseudonym", "a.b"] and found.equals(known)
+    *_, entry = vault.register.entries()
+    assert (entry.act, entry.table, entry.rows) == ("pseudonymise", "there", N)
+    locators = vault.find({"ssn": "771000007"}).locators
+    assert {one.table for one in locators} == {"here", "there"} and len({one.pseudonym for one in locators}) == 1
+
+
+def test_no_key_and_no_identifier_is_in_plans_or_event_logs(spark, vault, frame):
+    result = vault.pseudonymise(frame, WHO, "research")
+    assert result.count() == N
+    keys = vault.token_keys("research")
+    secrets = [vault.hash_key(), keys.cipher, keys.check]
+    plan = result._jdf.queryExecution().toString()
+    logs = b"".join(path.read_bytes() for path in spark.events.rglob("*") if path.is_file())
+    assert b"mapInArrow" in logs or b"MapInArrow" in logs  # the jobs are in the log
+    for text in (plan.encode(), logs):
+        for secret in secrets:
+            assert secret not in text and secret.hex().encode() not in text
+        assert b"Canary Person" not in text and b"77100" not in text
+
+
+def test_what_is_sent_to_workers_holds_no_secret(vault, tmp_path):
+    from pyspark.cloudpickle import dumps
+
+    vault.worker_file(tmp_path / "worker", "research")
+    task = Task(str(tmp_path / "worker"), ((0, "ssn", "ssn"),), "pseudonym", Policy())
+    worker = Worker.read(tmp_path / "worker")
+    content = dumps(sent(task, "named", "0")) + pickle.dumps(task)
+    for secret in (worker.hash, worker.keys.cipher, worker.keys.check):
+        assert secret not in content and secret.hex().encode() not in content
+    for thing in (worker, worker.keys, vault):
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(thing)
+    assert repr(worker) == "<Worker>"
+
+
+def test_rows_of_nobody(vault, frame):
+    only = ["ssn"]
+    with pytest.raises(MissingIdentifiers, match=r"^46 rows hold no whole identity"):
+        vault.pseudonymise(frame, only, "research")
+    assert vault.pseudonymise(frame, only, "research", missing="skip").count() == N - 46
+    ones = rows(vault.pseudonymise(frame, only, "research", missing="one-off"))
+    assert ones["pseudonym"].n_unique() == 46 + table()["ssn"].drop_nulls().n_unique()
+    with pytest.raises(Unparsable) as caught:
+        vault.pseudonymise(frame, {"ssn": "ssn", "visit": "name", "name": "born"}, "research")
+    assert caught.value.counts == {"name": N} and "Canary" not in str(caught.value)
+
+
+def test_people_who_were_erased_are_left_out_on_workers_too(vault, frame):
+    before = vault.pseudonymise(frame, ["ssn"], "research", missing="skip").count()
+    vault.erase(vault.find({"ssn": "771000007"}), reason="asked")
+    gone = table().filter(pl.col("ssn") == "771000007").height
+    assert gone and vault.pseudonymise(frame, ["ssn"], "research", missing="skip").count() == before - gone
+
+
+@pytest.mark.catalogue("PS2")
+def test_a_partner_gets_rows_in_random_order(vault, frame):
+    vault.add_partner("laboratory")
+    shared = vault.share(frame, WHO, "university", "research")
+    order = [row.visit for row in shared.collect()]
+    assert sorted(order) == list(range(N)) and order != sorted(order)
+    mine = vault.pseudonymise(table(), WHO, "research")
+    assert vault.unshare(rows(shared), "university", "research").equals(mine)
+    with pytest.raises(NotSupported, match="require_k"):
+        vault.share(frame, WHO, "university", "research", require_k=5)
+
+
+def test_stored_links_are_not_for_spark(make, file, frame):
+    with make(file) as stored, pytest.raises(NotSupported, match="derived links"):
+        stored.pseudonymise(frame, ["ssn"], "research", missing="skip")
+
+
+def test_a_worker_file_is_given(vault, frame, tmp_path):
+    vault.worker_file(tmp_path / "worker", "research")
+    assert stat.S_IMODE((tmp_path / "worker").stat().st_mode) == 0o600
+    given = vault.pseudonymise(frame, WHO, "research", worker_file=tmp_path / "worker")
+    assert rows(given).equals(vault.pseudonymise(table(), WHO, "research"))
+    (tmp_path / "worker").unlink()
+    with pytest.raises(Exception, match="discreet task VaultError") as caught:  # said by a worker, without a value
+        given.collect()
+    assert "Canary" not in str(caught.value)
+
+
+def test_worker_files_that_do_not_fit(vault, frame, tmp_path):
+    vault.add_purpose("billing")
+    vault.worker_file(tmp_path / "other", "billing")
+    vault.worker_file(tmp_path / "old", "research")
+    with pytest.raises(VaultError, match="cannot be written"):
+        vault.worker_file(tmp_path / "old", "research")
+    vault.pseudonymise(table(), WHO, "research")
+    vault.erase(vault.find({"ssn": "771000007"}), reason="asked")
+    for name, message in (("other", "of other keys"), ("old", "was erased since"), ("none", "cannot be read")):
+        with pytest.raises(VaultError, match=message):
+            vault.pseudonymise(frame, WHO, "research", worker_file=tmp_path / name)
+    os.chmod(tmp_path / "other", 0o644)
+    with pytest.raises(VaultError, match=r"owner's alone\. Got mode 0644"):
+        Worker.read(tmp_path / "other")
+
+
+def test_one_flipped_bit_in_a_worker_file_is_found(vault, tmp_path):
+    vault.worker_file(tmp_path / "worker", "research")
+    content = (tmp_path / "worker").read_bytes()
+    for place in range(0, len(content), 7):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        (tmp_path / "worker").write_bytes(changed)
+        with pytest.raises(Tampered):
+            Worker.read(tmp_path / "worker")
+
+
+def test_a_plan_that_does_not_run_is_told_without_values(vault, spark, frame):
+    broken = frame.selectExpr("visit", "raise_error(name) as ssn")
+    with pytest.raises(EngineError) as caught:
+        vault.pseudonymise(broken, ["ssn"], "research")
+    assert "Canary" not in str(caught.value) and caught.value.__context__ is None

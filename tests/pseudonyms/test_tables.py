@@ -1,0 +1,340 @@
+"""Tables in memory: one person is one pseudonym, and rows of nobody are what the user says."""
+
+import datetime
+import itertools
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.pseudonyms import MissingIdentifiers, UnknownName, Unparsable, VaultError
+from discreet.pseudonyms import distinct as distinct_module
+from discreet.pseudonyms.distinct import distinct, distinct_bytes
+from discreet.pseudonyms.tokens import seal
+
+pytestmark = pytest.mark.catalogue("PS1")
+
+TOKEN = re.compile(r"1[A-Za-z0-9_-]{36}")
+WHO = ["ssn", "name", "born"]
+
+
+@pytest.fixture
+def vault(make, file):
+    """An open vault in a file."""
+    with make(file) as opened:
+        yield opened
+
+
+def table():
+    return pl.DataFrame(
+        {
+            "visit": [1, 2, 3, 4],
+            "ssn": ["123", "00123", "456", None],
+            "cost": [1.5, None, 2.5, 3.5],
+            "name": ["Zoë Ash", "ZOE\u0308  ash ", "Bo", "bo"],
+            "born": ["1980-01-31"] * 4,
+        }
+    )
+
+
+def entries(vault, act):
+    return [entry for entry in vault.register.entries() if entry.act == act]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "arrow", "batch"])
+def test_every_kind_of_table_comes_back_as_it_was_with_pseudonyms_in_place(vault, kind):
+    frame = table()
+    given = {
+        "pandas": lambda: frame.to_pandas().set_index(pd.Index([7, 5, 3, 1])),
+        "polars": lambda: frame,
+        "lazy": frame.lazy,
+        "arrow": lambda: frame.to_arrow().replace_schema_metadata({"note": "Zoë"}),
+        "batch": lambda: frame.to_arrow().combine_chunks().to_batches()[0],
+    }[kind]()
+    result = vault.pseudonymise(given, WHO, "research")
+    assert type(result) is (pa.Table if kind == "batch" else type(given))
+    if kind == "pandas":
+        assert result.index.tolist() == [7, 5, 3, 1] and result.attrs == {}
+        plain = pl.from_pandas(result.reset_index(drop=True))
+    else:
+        plain = pl.from_arrow(result) if isinstance(result, pa.Table) else result.lazy().collect()
+    assert plain.columns == ["visit", "pseudonym", "cost"]
+    assert plain.drop("pseudonym").equals(frame.drop(WHO))
+    words = plain["pseudonym"].to_list()
+    assert all(TOKEN.fullmatch(word) for word in words)
+    assert words[0] == words[1] != words[2] == words[3]
+    assert kind != "arrow" or result.schema.metadata is None
+
+
+def test_a_person_is_the_same_in_every_table_of_a_purpose_and_another_in_others(vault):
+    vault.add_purpose("billing")
+    first = vault.pseudonymise(table(), WHO, "research")["pseudonym"]
+    again = vault.pseudonymise(table().reverse(), WHO, "research")["pseudonym"].reverse()
+    other = vault.pseudonymise(table(), WHO, "billing")["pseudonym"]
+    assert first.equals(again) and not set(first) & set(other)
+    assert {word[1:7] for word in first} != {word[1:7] for word in other}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([123, 123, 7]),
+        pd.Series([123.0, 123.0, 7.0]),
+        pd.Series(["123", " 123", "7"]),
+        pd.Series(["123.0", "0123", "7.0"]),
+        pd.Series([123, "123.0", 7.0], dtype=object),
+        pd.Series(["123", "123", "7"], dtype="category"),
+        pd.Series([123, 123, 7], dtype="Int64"),
+    ],
+)
+def test_one_person_however_the_column_is_typed(vault, column):
+    known = vault.pseudonymise(pl.DataFrame({"ssn": ["123", "123", "7"]}), ["ssn"], "research")["pseudonym"]
+    found = vault.pseudonymise(pd.DataFrame({"ssn": column}), ["ssn"], "research")["pseudonym"]
+    assert found.tolist() == known.to_list()
+
+
+def test_dates_of_every_type_are_one(vault):
+    days = [datetime.date(1980, 1, 31), datetime.datetime(1980, 1, 31), "1980-01-31", "19800131"]
+    mixed = pd.DataFrame({"name": ["Bo"] * 4, "born": pd.Series(days, dtype=object)})
+    found = set(vault.pseudonymise(mixed, ["name", "born"], "research")["pseudonym"])
+    typed = pl.DataFrame({"name": ["bo"], "born": days[:1]})
+    assert found == set(vault.pseudonymise(typed, ["name", "born"], "research")["pseudonym"])
+
+
+def test_columns_are_mapped_to_fields(vault):
+    known = vault.pseudonymise(pl.DataFrame({"ssn": ["5"]}), ["ssn"], "research")["pseudonym"]
+    found = vault.pseudonymise(pl.DataFrame({"Social Security": ["5"]}), {"Social Security": "ssn"}, "research")
+    assert found["pseudonym"].equals(known)
+
+
+def test_a_pseudonym_reverses_to_the_id_and_find_gives_the_same(vault):
+    word = vault.pseudonymise(table(), WHO, "research", name="visits")["pseudonym"][0]
+    person = vault.find({"ssn": "123"})
+    assert [(one.table, one.pseudonym) for one in person.locators] == [("visits", word)]
+    assert vault.find({"name": "zoë ash", "born": "1980-01-31"}).locators[0].pseudonym == word
+
+
+def test_what_the_register_says(vault):
+    vault.pseudonymise(table(), WHO, "research", name="visits", who="Ada", retention="2031-12-31")
+    (entry,) = entries(vault, "pseudonymise")
+    assert (entry.who, entry.table, entry.purpose, entry.rows) == ("Ada", "visits", "research", 4)
+    assert entry.retention == "2031-12-31" and set(entry.categories) == set(table().columns)
+
+
+def holes():
+    return pl.DataFrame({"ssn": ["1", None, " ", "2", None], "x": [1, 2, 3, 4, 5]})
+
+
+def test_missing_identifiers_are_refused_unless_told(vault):
+    with pytest.raises(MissingIdentifiers, match=r"^3 rows hold no whole identity in the columns 'ssn'\. Hint"):
+        vault.pseudonymise(holes(), ["ssn"], "research")
+    assert not entries(vault, "pseudonymise")
+
+
+def test_missing_identifiers_are_left_out(vault):
+    result = vault.pseudonymise(holes(), ["ssn"], "research", missing="skip")
+    assert result["x"].to_list() == [1, 4]
+    (entry,) = entries(vault, "pseudonymise")
+    assert entry.rows == 2 and entry.details["rows left out"] == 3
+
+
+def test_one_off_pseudonyms_belong_to_one_row_and_to_nobody(vault):
+    first, second = (vault.pseudonymise(holes(), ["ssn"], "research", missing="one-off") for _ in range(2))
+    assert first["x"].equals(holes()["x"]) and first["pseudonym"].n_unique() == 5
+    assert set(first["pseudonym"]) & set(second["pseudonym"]) == set(first["pseudonym"][[0, 3]])
+    assert all(TOKEN.fullmatch(word) for word in first["pseudonym"])
+    assert len({word[:7] for word in first["pseudonym"]}) == 1  # they look like the others
+
+
+def broken():
+    born = ["1980-01-31", "31/31", "31/31", "1990-01-01"]
+    return pl.DataFrame({"ssn": ["1", "x1", "x1", "2"], "name": ["a", "b", "b", "c"], "born": born})
+
+
+def test_values_that_do_not_parse_are_counted_and_never_shown(vault):
+    with pytest.raises(Unparsable) as caught:
+        vault.pseudonymise(broken(), WHO, "research")
+    assert caught.value.counts == {"ssn": 2, "born": 2}
+    assert "x1" not in str(caught.value) and "31/31" not in repr(vars(caught.value))
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
+    assert not entries(vault, "pseudonymise") and not vault.find({"ssn": "1"}).known
+
+
+def test_values_that_do_not_parse_may_be_left_out_or_one_off(vault):
+    assert vault.pseudonymise(broken(), WHO, "research", unparsable="skip").height == 2
+    ones = vault.pseudonymise(broken(), WHO, "research", unparsable="one-off")["pseudonym"]
+    assert ones.n_unique() == 4
+    (_, entry) = entries(vault, "pseudonymise")
+    assert entry.details["values that do not parse"] == 4
+
+
+def test_a_row_with_a_bad_value_is_known_by_another_identity(vault):
+    good = pl.DataFrame({"ssn": ["9"], "name": ["Zoë"], "born": ["1980-01-31"]})
+    word = vault.pseudonymise(good, WHO, "research")["pseudonym"]
+    bad = good.with_columns(ssn=pl.lit("none"))
+    assert vault.pseudonymise(bad, WHO, "research", unparsable="skip")["pseudonym"].equals(word)
+
+
+@pytest.mark.catalogue("PS3")
+@pytest.mark.parametrize("links", ["stored", "derived"])
+def test_people_who_were_erased_do_not_come_back(make, file, links):
+    with make(file, links=links) as vault:
+        before = vault.pseudonymise(table(), WHO, "research")
+        vault.erase(vault.find({"ssn": "123"}), reason="asked")
+        after = vault.pseudonymise(table(), WHO, "research")
+        assert after["visit"].to_list() == [3, 4]
+        assert after["pseudonym"].equals(before["pseudonym"][2:])
+        ones = vault.pseudonymise(table(), WHO, "research", suppressed="one-off")
+        assert ones["visit"].to_list() == [1, 2, 3, 4]
+        assert ones["pseudonym"][:3].n_unique() == 3 and not set(ones["pseudonym"][:2]) & set(before["pseudonym"])
+        assert entries(vault, "pseudonymise")[-1].details["rows of erased people"] == 2
+
+
+def test_nothing_is_handed_over_if_somebody_was_erased_meanwhile(vault, monkeypatch):
+    vault.pseudonymise(table(), WHO, "research")
+    resolve = vault.resolve
+
+    def slow(found):
+        answer = resolve(found)
+        vault.erase(vault.find({"ssn": "456"}), reason="asked")
+        return answer
+
+    monkeypatch.setattr(vault, "resolve", slow)
+    with pytest.raises(VaultError, match="erased while the table was being made"):
+        vault.pseudonymise(table(), WHO, "research")
+    assert len(entries(vault, "pseudonymise")) == 1
+
+
+@pytest.mark.parametrize("links", ["stored", "derived"])
+def test_an_empty_table_is_a_table(make, file, links):
+    with make(file, links=links) as vault:
+        result = vault.pseudonymise(table().clear(), WHO, "research")
+        assert result.height == 0 and result.columns == ["visit", "pseudonym", "cost"]
+        assert entries(vault, "pseudonymise")[0].rows == 0
+
+
+def test_one_way_pseudonyms_do_not_open(vault):
+    result = vault.pseudonymise(table(), WHO, "research", one_way=True)
+    assert all(word[0] == "0" and len(word) == 37 for word in result["pseudonym"])
+    assert result["pseudonym"].n_unique() == 2
+    with pytest.raises(VaultError, match="4 of 4 pseudonyms do not open"):
+        vault.reseal(result, "research")
+
+
+def test_derived_and_stored_give_one_pseudonym_to_each_person(make, file):
+    with make(file, links="derived") as vault:
+        first = vault.pseudonymise(table(), ["ssn"], "research", missing="skip")["pseudonym"]
+        assert first[0] == first[1] != first[2]
+        assert vault.find({"ssn": "456"}).locators[0].pseudonym == first[2]
+
+
+BAD = {
+    "no such column": ({"ssn": "ssn", "nme": "name"}, {}, MissingIdentifiers, r"The table has no columns \['nme'\]"),
+    "no such field": (["ssn", "cost"], {}, UnknownName, "No field 'cost'. Known: "),
+    "no identity": (["name"], {}, MissingIdentifiers, "cover no identity"),
+    "no purpose": (
+        ["ssn"],
+        {"purpose": "marketing"},
+        UnknownName,
+        "There is no purpose 'marketing'. Known: 'research'",
+    ),
+    "text": ("ssn", {}, TypeError, "must be a list or a mapping"),
+    "nothing": ([], {}, ValueError, "at least one column"),
+    "twice": (["ssn", "ssn"], {}, ValueError, "each column once"),
+    "one field": ({"ssn": "ssn", "name": "ssn"}, {}, ValueError, "two columns share one"),
+    "name taken": (["ssn"], {"column": "cost"}, ValueError, "has a column 'cost' already"),
+    "policy": (["ssn"], {"missing": "ignore"}, ValueError, "The `missing` must be one of refuse, skip, one-off"),
+    "out": (["ssn"], {"out": "x.csv"}, ValueError, "for a table in memory"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_arguments_are_refused_before_anything_is_written(vault, case):
+    identifiers, options, error, message = BAD[case]
+    before = vault.anchor()
+    with pytest.raises(error, match=message):
+        vault.pseudonymise(table(), identifiers, **{"purpose": "research", **options})
+    assert vault.anchor() == before
+
+
+def test_a_table_of_no_known_kind_is_refused(vault):
+    with pytest.raises(TypeError, match=r"must be a pandas or polars data frame.* Got list"):
+        vault.pseudonymise([["123"]], ["ssn"], "research")
+
+
+def test_what_polars_says_of_a_broken_plan_is_not_repeated(vault):
+    plan = pl.LazyFrame({"ssn": ["canary-77"]}).with_columns(pl.col("ssn").cast(pl.Int64))
+    with pytest.raises(ValueError, match="could not be collected") as caught:
+        vault.pseudonymise(plan, ["ssn"], "research")
+    assert "canary" not in str(caught.value) and caught.value.__context__ is None
+
+
+ODD = {
+    "lists": pl.Series([[1], [2]]),
+    "Booleans": pl.Series([True, False]),
+    "bytes": pl.Series([b"1", b"2"]),
+    "fractions": pl.Series([1.5, 2.5]),
+    "times": pl.Series([datetime.datetime(2020, 1, 1, 3), datetime.datetime(2020, 1, 1, 4)]),
+    "structs": pl.Series([{"a": 1}, {"a": 2}]),
+    "objects": pl.Series([object(), object()], dtype=pl.Object),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_columns_that_are_no_identifiers_do_not_parse(vault, kind):
+    with pytest.raises(Unparsable) as caught:
+        vault.pseudonymise(pl.DataFrame({"ssn": ODD[kind]}), ["ssn"], "research")
+    assert caught.value.counts == {"ssn": 2}
+
+
+def test_a_column_of_nulls_is_missing(vault):
+    for column in (pl.Series([None, None]), pl.Series([float("nan")] * 2), pl.Series([None, None], dtype=pl.Date)):
+        with pytest.raises(MissingIdentifiers, match=r"^2 rows"):
+            vault.pseudonymise(pl.DataFrame({"ssn": column}), ["ssn"], "research")
+
+
+def test_the_pseudonym_stands_for_the_id_alone(vault):
+    """Known answer: the token of a person is the seal of the id that the vault gave, under the purpose's keys."""
+    from discreet.pseudonyms.messages import messages
+
+    word = vault.pseudonymise(pl.DataFrame({"ssn": ["1"]}), ["ssn"], "research")["pseudonym"]
+    ids = vault.resolve(messages(vault.schema, pl.DataFrame({"ssn": ["1"]}))).ids
+    assert seal(ids, vault.token_keys("research")).to_list() == word.to_list()
+
+
+cells = st.one_of(st.none(), st.sampled_from(["a", "b", "aa", ""]), st.text(max_size=3))
+
+
+@given(st.lists(st.tuples(cells, st.integers(0, 2)), max_size=30))
+def test_distinct_rows_are_what_a_set_says(rows):
+    frame = pl.DataFrame(rows, schema={"a": pl.String, "b": pl.Int64}, orient="row")
+    found, codes = distinct(frame)
+    assert found.height == len(set(rows))
+    assert [found.row(code) for code in codes.tolist()] == rows
+
+
+@pytest.mark.parametrize("bits", [0, 1, 3])
+def test_rows_that_share_a_hash_are_told_apart(monkeypatch, bits):
+    frame = pl.DataFrame({"a": [str(i % 9) for i in range(50)]})
+    few = pl.Series([hash(value) % 2**bits for value in frame["a"]], dtype=pl.UInt64)
+    monkeypatch.setattr(pl.DataFrame, "hash_rows", lambda self, seed: few)
+    found, codes = distinct(frame)
+    assert found.height == 9 and found[codes].equals(frame)
+
+
+def test_hashes_that_differ_in_low_bits_alone_are_told_apart():
+    hashes = np.array([5 << 40, (5 << 40) | 1, 5 << 40, (5 << 40) | 1, 7], np.uint64)
+    codes, firsts = distinct_module._coded(hashes)
+    assert (hashes[firsts][codes] == hashes).all() and len(firsts) == 3
+
+
+@given(st.lists(st.sampled_from(list(itertools.product([0, 1], repeat=3))), max_size=20))
+def test_distinct_bytes(rows):
+    array = np.array([list(row) + [0] * 13 for row in rows], np.uint8).reshape(-1, 16)
+    found, codes = distinct_bytes(array)
+    assert len(found) == len(set(rows)) and (found[codes] == array).all()

@@ -1,0 +1,369 @@
+"""Pictures, by what is in them: the numbers drawn, the words beside them, and that they cost nothing."""
+
+import dataclasses
+import math
+import sys
+from datetime import UTC, datetime, timedelta
+
+import matplotlib
+import matplotlib.pyplot
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import norm
+
+from discreet import Bounds, Budget, Ledger, accounting, evaluate, plots
+from discreet.evaluate import Frontier
+from discreet.evaluate.frontier import Run
+from discreet.events import Approximate, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
+from discreet.models import BayesianLinearRegression, LinearRegression, LogisticRegression, Ridge
+from discreet.plots import adversary, coefficients, ledger, loss, style
+from discreet.plots.adversary import beliefs, promise, reading
+from discreet.plots.coefficients import bars
+from discreet.plots.frontier import limits, lines
+from discreet.plots.law import law
+from discreet.plots.ledger import account
+from discreet.plots.loss import losses, words
+from discreet.plots.posterior import densities
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    matplotlib.pyplot.close("all")
+
+
+def made(*names, ns=(100, 400)):
+    """Scores that are known: 0.1·log10(ε) + n/1000 + 0.01·repeat, below 0.9 and above 0."""
+    runs = [
+        Run(name, "private", e, n, r, 0.1 * math.log10(e) + n / 1000 + 0.01 * r - 0.05 * i)
+        for i, name in enumerate(names)
+        for e in (0.1, 1.0, 10.0)
+        for n in ns
+        for r in range(3)
+    ]
+    runs += [Run("top", "ceiling", None, n, r, 0.9) for n in ns for r in range(3)]
+    runs += [Run("mean", "floor", None, n, r, 0.0) for n in ns for r in range(3)]
+    return Frontier(tuple(runs), dict.fromkeys(names, "top"), "R²", quantiles=(0.0, 1.0))
+
+
+def people(n=3000):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (n, 2))
+    return X, X @ [1.0, -0.5] + rng.normal(0, 0.2, n)
+
+
+BOUNDS = Bounds({"age": (-1, 1), "bmi": (-1, 1)}, target=(-2, 2))
+
+
+@pytest.fixture(scope="module")
+def linear():
+    X, y = people()
+    return LinearRegression(1.0, bounds=BOUNDS).fit(pl.DataFrame(X, ["age", "bmi"]), y)
+
+
+@pytest.fixture(scope="module")
+def bayesian():
+    X, y = people()
+    return BayesianLinearRegression(0.5, bounds=BOUNDS, draws=400, chains=4).fit(X, y)
+
+
+# the frontier -----------------------------------------------------------------------------------------
+
+
+def test_frontier_against_epsilon_has_a_line_per_model():
+    first, second, top, bottom = lines(made("a", "b"))
+    assert [line.label for line in (first, second, top, bottom)] == ["a", "b", "ceiling: top", "floor: mean"]
+    assert first.x.tolist() == [0.1, 1.0, 10.0]
+    assert first.middle == pytest.approx([0.31, 0.41, 0.51]) and second.middle == pytest.approx([0.26, 0.36, 0.46])
+    assert first.low == pytest.approx([0.3, 0.4, 0.5]) and first.high == pytest.approx([0.32, 0.42, 0.52])
+    assert top.middle.tolist() == [0.9] * 3 and bottom.middle.tolist() == [0.0] * 3
+
+
+def test_frontier_of_one_model_has_a_line_per_other_value():
+    assert [line.label for line in lines(made("a"))[:-2]] == ["100 rows", "400 rows"]
+    against = lines(made("a"), "n")
+    assert [line.label for line in against[:-2]] == ["ε = 0.1", "ε = 1", "ε = 10"]
+    assert against[1].x.tolist() == [100, 400] and against[1].middle == pytest.approx([0.11, 0.41])
+    fixed = lines(made("a", "b"), "n", at=10.0)
+    assert fixed[0].middle == pytest.approx([0.21, 0.51]) and len(fixed) == 4
+    for bad in ({"against": "time"}, {"against": "n", "at": 5.0}, {"at": 7}):
+        with pytest.raises(ValueError, match="`a"):
+            lines(made("a"), **bad)
+
+
+def test_frontier_is_drawn_as_it_is():
+    result = made("a", "b")
+    ax = result.plot()
+    assert [tuple(line.get_ydata()) for line in ax.lines] == [tuple(line.middle) for line in lines(result)]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["0.1", "1", "10"] and ax.get_xscale() == "log"
+    assert ax.get_title(loc="left") == "400 rows to learn from" and ax.get_ylabel() == "R²"
+    assert plots.frontier(result, "n", axes=ax) is ax
+    figure = result.figure()
+    assert len(figure.axes) == 2 and "NOT private" in figure.get_supxlabel()
+    assert len(made("a", ns=(9,)).figure().axes) == 1
+
+
+def test_what_falls_far_below_the_floor_leaves_the_picture():
+    result = made("a")
+    deep = dataclasses.replace(result, runs=(*result.runs, Run("a", "private", 0.01, 400, 0, -500.0)))
+    deep = dataclasses.replace(deep, runs=(*deep.runs, Run("a", "private", 0.01, 100, 0, -500.0)))
+    low, high = limits(lines(deep))
+    assert -0.5 < low < 0 and 0.9 < high < 1.1 and lines(deep)[1].middle[0] == -500
+
+
+# the ledger -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", [Budget(2.0), Budget(2.0, 1e-6)], ids=str)
+def test_the_ledger_is_what_was_spent_after_each_charge(budget):
+    book, spent = Ledger(budget), []
+    for name, scale in (("count", 8.0), ("mean", 5.0), ("model", 6.0)):
+        book.charge(name, Gaussian(3 * scale) if budget.delta else Laplace(scale))
+        spent.append(book.spent)
+    found = account(book)
+    assert found.names == ("count", "mean", "model") and found.spent == pytest.approx(spent, rel=1e-12)
+    ax = plots.ledger(book)
+    assert ax.lines[0].get_ydata() == pytest.approx(spent) and ax.lines[1].get_ydata()[0] == 2.0
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["count", "mean", "model"]
+    assert len(book.entries) == 3  # a picture charges nothing
+
+
+def test_the_ledger_over_days():
+    book = Ledger(Budget(1.0))
+    for i in range(15):
+        book.charge(f"question {i}", Laplace(50.0))
+    assert plots.ledger(book).get_xlabel() == "charge"
+    first = datetime(2026, 1, 1, tzinfo=UTC)
+    entries = [dataclasses.replace(e, time=(first + timedelta(days=i)).isoformat()) for i, e in enumerate(book.entries)]
+    book._store._entries = tuple(entries)
+    ax = plots.ledger(book)
+    assert ax.get_xlabel() == "" and account(book).times[-1] - account(book).times[0] == timedelta(days=14)
+    assert np.ptp(ax.lines[0].get_xdata(orig=False)) == 14.0
+    with pytest.raises(ValueError, match="`against`"):
+        plots.ledger(book, against="size")
+
+
+def test_an_empty_ledger():
+    assert account(Ledger(Budget(1.0))).spent == ()
+    assert plots.ledger(Ledger(Budget(1.0))).texts[0].get_text() == "nothing charged yet"
+
+
+# models -----------------------------------------------------------------------------------------------
+
+
+def test_coefficients_with_their_intervals(linear):
+    found = bars(linear, 0.9)
+    assert found.names == ("age", "bmi") and found.middle.tolist() == linear.coef_.tolist()
+    assert np.array_equal(np.column_stack([found.low, found.high]), linear.interval(0.9)[1:])
+    whole = bars(linear, 0.9, "range")
+    assert whole.middle == pytest.approx(linear.coef_ * (linear.bounds_.upper - linear.bounds_.lower))
+    ax = plots.coefficients({"one": linear, "two": linear}, exact=[1.0, -0.5])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "two", "without privacy"]
+    assert ax.lines[0].get_xdata().tolist() == linear.coef_.tolist() and ax.lines[2].get_xdata().tolist() == [1.0, -0.5]
+
+
+def test_coefficients_of_other_models(bayesian):
+    assert np.array_equal(bars(bayesian, 0.8).low, bayesian.coef_interval(0.8)[:, 0])
+    X, y = people(500)
+    classifier = LogisticRegression(5.0, bounds=Bounds(-1, 1, classes=[False, True])).fit(X, y > 0)
+    found = bars(classifier)
+    assert found.middle.shape == (2,) and np.isnan(found.low).all() and plots.coefficients(classifier) is not None
+    three = LogisticRegression(5.0, bounds=Bounds(-1, 1, classes=[0, 1, 2])).fit(X, np.digitize(y, [-0.5, 0.5]))
+    with pytest.raises(ValueError, match="several classes"):
+        bars(three)
+    with pytest.raises(ValueError, match="features differ"):
+        plots.coefficients({"a": classifier, "b": Ridge(bounds=Bounds(-1, 1, target=(-2, 2))).fit(X[:, :1], y)})
+    with pytest.raises(ValueError, match="`per`"):
+        bars(classifier, per="metre")
+
+
+def test_the_posterior_with_and_without_the_noise(bayesian):
+    """The one that forgets the noise is the model's own naive posterior: narrower by far, and its density a density."""
+    aware, naive = densities(bayesian, 1, 0.9)
+    assert aware.interval == pytest.approx(tuple(bayesian.coef_interval(0.9)[1]))
+    assert aware.mean == pytest.approx(bayesian.coef_[1])
+    assert naive.interval[1] - naive.interval[0] < 0.7 * (aware.interval[1] - aware.interval[0])
+    for one in (aware, naive):
+        assert np.trapezoid(one.density, one.grid) == pytest.approx(1.0, abs=0.02)
+    beside = densities(bayesian, 1, 0.9, beside=bayesian)[1]
+    assert beside.interval == aware.interval
+    ax = plots.posterior(bayesian, 1)
+    assert ax.lines[1].get_xdata() == pytest.approx(aware.interval) and ax.get_xlabel() == "coefficient of x2"
+    for bad in (2, -1, "x3", True):
+        with pytest.raises(ValueError, match="`feature`"):
+            densities(bayesian, bad)
+    with pytest.raises(ValueError, match="`confidence`"):
+        densities(bayesian, 0, 1.0)
+
+
+# rates ------------------------------------------------------------------------------------------------
+
+
+def test_roc_and_calibration():
+    y, p = np.array([0, 0, 1, 1, 1, 0]), np.array([0.1, 0.4, 0.35, 0.8, 0.9, 0.2])
+    curve = evaluate.roc(y, p)
+    ax = plots.roc({"one": curve, "two": curve})
+    assert ax.lines[1].get_ydata().tolist() == curve.tpr.tolist()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        f"{n}, AUC {curve.auc:.3f}" for n in ("one", "two")
+    ]
+    assert plots.roc(curve, label="mine").get_legend().get_texts()[0].get_text() == "mine"
+    cells = evaluate.calibration(y, p, bins=4)
+    ax = plots.calibration(cells, label="mine")
+    there = np.isfinite(cells.observed)
+    assert ax.lines[1].get_ydata().tolist() == cells.observed[there].tolist() and len(ax.get_legend().get_texts()) == 1
+
+
+# promises ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.catalogue("CO5")
+@pytest.mark.parametrize("sigma", [0.7, 4.0, 40.0])
+def test_the_loss_of_gaussian_noise_is_normal(sigma):
+    """Its mean is μ²/2 and its variance μ², so each bar is known."""
+    found, mu = losses(Gaussian(sigma), 1e-5), 1 / sigma
+    assert found.epsilon == accounting.epsilon(Gaussian(sigma), 1e-5) and found.mean == pytest.approx(
+        mu**2 / 2, rel=1e-2
+    )
+    exact = np.diff(norm.cdf(found.edges, mu**2 / 2, mu))
+    assert found.probabilities == pytest.approx(exact, abs=1e-3 * exact.max())
+    assert found.beyond == pytest.approx(norm.sf(found.epsilon, mu**2 / 2, mu), rel=0.02) and found.beyond > 1e-5
+    assert f"probability of {found.beyond:.2g} (δ = 1e-05)" in words(found)
+
+
+def test_the_loss_of_pure_noise_is_never_beyond():
+    for event in (Laplace(2.0), Pure(0.5), Composed((Laplace(4.0), Pure(0.25)))):
+        found = losses(event)
+        assert (found.epsilon, found.delta, found.beyond) == (0.5, 0.0, 0.0) and "never" in words(found)
+        assert found.probabilities.sum() == pytest.approx(1.0, abs=1e-9)
+        assert found.edges[0] < -0.5 and found.edges[-1] > 0.5
+    # Laplace: all answers beyond one neighbour's have the loss ε itself, half of the answers
+    top = losses(Laplace(2.0), bars=200)
+    assert top.probabilities[top.edges[1:] > 0.5].sum() == pytest.approx(0.5, abs=0.01)
+
+
+def test_the_loss_of_many_rounds():
+    """1000 sampled rounds: mean and variance of the sum are 1000 times those of one round."""
+    one = accounting.loss_distribution(Sampled(0.01, Gaussian(1.0)), 1e-4)
+    many = law(Repeated(Sampled(0.01, Gaussian(1.0)), 1000), 1e-3)
+    assert many.probabilities.sum() == pytest.approx(1.0, abs=1e-6)
+    assert many.mean == pytest.approx(1000 * one.mean, rel=0.01)
+    variance = np.square(many.losses - many.mean) @ many.probabilities
+    assert variance == pytest.approx(1000 * np.square(one.losses - one.mean) @ one.probabilities, rel=0.01)
+    mixed = law(Composed((Laplace(1.0), Gaussian(1.0))), 1e-3)
+    assert mixed.mean == pytest.approx(0.5 + math.exp(-1), rel=0.01)  # KL of Laplace(1) at distance 1: e^-1
+
+
+def test_losses_of_releases_and_ledgers(linear):
+    assert losses(linear.release_).epsilon == pytest.approx(1.0, rel=1e-3) and losses(linear.release_).delta == 1e-6
+    book = Ledger(Budget(1.0, 1e-6))
+    with pytest.raises(ValueError, match="Nothing was charged"):
+        losses(book)
+    book.charge("a", Gaussian(20.0))
+    book.charge("b", Gaussian(20.0))
+    assert 0 < losses(book).epsilon == losses([Gaussian(20.0)] * 2, 1e-6).epsilon < 1
+    ax = plots.privacy_loss(book)
+    assert ax.lines[0].get_xdata()[0] == losses(book).epsilon and "mean loss" in ax.get_title(loc="left")
+    heights = sum(bar.get_height() for bar in ax.patches)
+    assert heights == pytest.approx(1.0, abs=1e-4) and len(book.entries) == 2
+    with pytest.raises(ValueError, match="no ε"):
+        losses(Approximate(1.0, 0.1), 1e-6)
+    with pytest.raises(TypeError, match="Got float"):
+        losses(1.0)
+
+
+@pytest.mark.catalogue("CO7")
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_odds_grow_by_no_more_than_the_promise(epsilon):
+    prior = np.array([0.01, 0.2, 0.5, 0.9])
+    found = beliefs(epsilon, prior)
+    odds = prior / (1 - prior)
+    assert found.most / (1 - found.most) == pytest.approx(odds * math.exp(epsilon))
+    assert found.least / (1 - found.least) == pytest.approx(odds * math.exp(-epsilon))
+    ends = beliefs(epsilon, [0.0, 1.0])
+    assert ends.most.tolist() == ends.least.tolist() == [0.0, 1.0]
+
+
+def test_what_an_adversary_can_learn_is_said_as_the_budget_says_it():
+    for epsilon in (0.3, 1.0, 4.0):
+        even = float(beliefs(epsilon, 0.5).most)
+        assert f"at most {100 * even:.1f}%" in Budget(epsilon).explain()
+        assert f"at most {100 * even:.2g}%" in reading(Budget(epsilon))
+    assert "δ = 1e-06" in reading(Budget(1.0, 1e-6)) and "δ" not in reading(Budget(1.0))
+    assert "a given person has one value" in reading(Budget(1.0, 0.0, "replace-one", "person"))
+    assert "99.99%" in reading(Budget(9.0)) and "100%" not in reading(Budget(9.0))
+
+
+def test_the_promise_at_hand(linear):
+    book = Ledger(Budget(2.0, 1e-6))
+    with pytest.raises(ValueError, match="Nothing was charged"):
+        promise(book)
+    book.charge("a", Gaussian(10.0))
+    assert promise(book) == Budget(book.spent, 1e-6)
+    assert promise(linear) == promise(linear.release_) == Budget(1.0, 1e-6) and promise(0.5, 1e-5) == Budget(0.5, 1e-5)
+    ax = plots.adversary(linear)
+    assert ax.lines[1].get_ydata() == pytest.approx(beliefs(1.0, ax.lines[1].get_xdata()).most)
+    assert len(plots.adversary([0.1, 1, 3]).get_legend().get_texts()) == 4
+    with pytest.raises(ValueError, match="no ε"):
+        plots.adversary([])
+    with pytest.raises(ValueError, match="`epsilon`"):
+        plots.adversary(-1.0)
+
+
+# the look ---------------------------------------------------------------------------------------------
+
+
+def test_lines_are_told_apart_without_colour():
+    looks = {(str(one["linestyle"]), one["marker"]) for one in style.LINES}
+    assert len(looks) == len(style.LINES)
+    assert all(0 <= float(one["color"]) <= 0.7 for one in style.LINES)  # greys, dark enough for paper
+
+
+def test_marks_do_not_touch():
+    ax = style.axes()
+    ax.set_xscale("log")
+    style.marks(ax.xaxis, [1000, 1010, 2000, 16000], ",.0f")
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["1,000", "2,000", "16,000"]
+
+
+def test_text_stays_within_the_picture(linear):
+    """Titles, labels and legends of every picture lie inside their figure."""
+    drawn = [
+        plots.frontier(made("a model of a long name", "another")),
+        plots.adversary(linear),
+        plots.adversary([Budget(0.1, 1e-6), 1.0]),
+        plots.privacy_loss(Gaussian(4.0)),
+        plots.coefficients(linear),
+    ]
+    for ax in drawn:
+        figure = ax.figure
+        figure.draw_without_rendering()
+        box = ax.get_tightbbox()
+        assert box.x0 >= -1 and box.y0 >= -1
+        assert box.x1 <= figure.bbox.width + 1 and box.y1 <= figure.bbox.height + 1, ax.get_title(loc="left")
+
+
+def test_the_settings_of_others_stay(linear):
+    before = dict(matplotlib.rcParams)
+    plots.adversary(linear)
+    plots.frontier(made("a"))
+    assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize("draw", [lambda: plots.adversary(1.0), lambda: made("a").figure()])
+def test_without_matplotlib(monkeypatch, draw):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match="Hint: pip install matplotlib"):
+        draw()
+
+
+def test_names_of_functions_are_functions():
+    for name in plots.__all__:
+        assert callable(getattr(plots, name)) and "Guarantee" in getattr(plots, name).__doc__
+    assert adversary is plots.adversary and coefficients is plots.coefficients and ledger is plots.ledger
+    assert callable(loss.losses)
