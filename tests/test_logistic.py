@@ -371,7 +371,7 @@ def test_slopes_that_noise_would_have_made_are_taken_off():
     assert np.mean([moved[0, 0] != 0 for moved, _ in left]) < 0.1
     assert all(descent.trimmed(one, np.ones(11), True, 0.0)[1] == 1 for one in noise[:9])
     moved, factor = descent.trimmed(100 * noise[0], np.ones(11), True, 1.0)
-    assert factor > 0.99 and np.allclose(moved, 100 * noise[0], rtol=0.03)
+    assert factor > 0.99 and np.allclose(moved, 100 * noise[0], rtol=0.1)
 
 
 def test_a_solution_without_noise_is_the_solution():

@@ -6,8 +6,12 @@ The sets are those of development.py. The score of a setting is the mean test ac
 ε = 0.1, 0.3, 1, 3, 10 (δ = 1e-6, number of rows private), less twice what the mean over seeds of a set falls below the
 likelier class by more than 0.01. Starting from the constants as they are, one after the other is tried at the values of
 GRID, and changed where that gains at least MARGIN, which is about what chance does to a score. Seeds 0 and 1 choose
-(0 alone for sets of more than 2,000 rows); with --confirm seeds 100 to 105 compare the constants as they are with
+(0 alone for sets of more than 2,000 rows); with --confirm seeds 100 to 103 compare the constants as they are with
 those of EARLIER, and print the sets that fall below the likelier class.
+
+What was found: SURE 3 (2: -.008, 2.5: -.002 of the score), FREE .3 (.2: -.003, .4: -.003), FLAT 1.5 (0: -.003), BENT .2
+(.1: -.002, .25: -.001). DAMP, LONGEST and PRIOR do not matter within their grid. BLIND, LOOSE, RADIUS, WIDE and LEAST
+have not been chosen by this script yet: they are as they were.
 
 Searched besides, by the same score on the sets of at most 1,200 rows, and left out because nothing was gained: a
 threshold of rows below which classes alone are counted; a share of the rounds that counts classes in any case; a share
@@ -40,10 +44,9 @@ MARGIN = 0.001
 SEEDS = 2
 BELOW = 0.01  # the likelier class: so much is forgiven
 GRID: dict[str, tuple[float, ...]] = {
-    "descent.SURE": (1.5, 2.5, 3.0),
+    "descent.SURE": (1.5, 2.0, 2.5),
     "descent.FREE": (0.2, 0.4),
     "moments.FLAT": (0.0,),
-    "moments.TRUSTED": (0.0,),
     "walk.DAMP": (3.0, 30.0),
     "walk.BENT": (0.1, 0.25),
     "walk.LONGEST": (8.0,),
@@ -54,7 +57,7 @@ GRID: dict[str, tuple[float, ...]] = {
     "moments.WIDE": (0.25, 1.0),
     "moments.LEAST": (0.005, 0.1),
 }
-EARLIER: dict[str, float] = {}
+EARLIER = {"descent.SURE": 2.0}  # before the last search
 
 Setting = Mapping[str, float]
 
@@ -131,10 +134,8 @@ def choose(pool: ProcessPoolExecutor, folder: Path, only: list[str]) -> dict[str
 
 
 def confirm(pool: ProcessPoolExecutor, folder: Path) -> None:
-    for label, setting, public in (("as they are", {}, False), ("n public", {}, True), ("earlier", EARLIER, False)):
-        if label == "earlier" and not EARLIER:
-            continue
-        majority, ours = means(pool, folder, setting, 100, 6, public)
+    for label, setting, public in (("as they are", {}, False), ("earlier", EARLIER, False), ("n public", {}, True)):
+        majority, ours = means(pool, folder, setting, 100, 2 * SEEDS, public)
         print(f"{label:12} score {score(majority, ours):.4f}; accuracy at ε", EPSILONS, ours.mean(axis=0).round(4))
         for table, most, row in zip(sets(folder), majority, ours, strict=True):
             if (row < most - BELOW).any():

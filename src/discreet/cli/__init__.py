@@ -51,9 +51,9 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        from discreet import __version__
+        from importlib.metadata import version
 
-        typer.echo(__version__)
+        typer.echo(version("discreet"))
         raise typer.Exit
 
 

@@ -75,7 +75,7 @@ def run(
     progress: Progress | None = None,
 ) -> list[float]:
     """The score of each job, in their order, whatever the number of processes."""
-    from joblib import Parallel, delayed  # type: ignore[import-untyped]
+    from joblib import Parallel, delayed
 
     found = [None if cache is None else cache.recall(job) for job in jobs]
     waiting = [i for i, score in enumerate(found) if score is None]

@@ -11,7 +11,6 @@ Floats = NDArray[np.float64]
 
 WIDE = 0.5  # how far the average of all scaled features may be expected from the middle of their bounds
 LEAST = 0.02  # of the average variance: what a variance is never shrunk below
-TRUSTED = 0.05  # of a look at correlations must be left after shrinking for it to be used
 FLAT = 1.5  # variances below so much of their noise are taken for it
 
 
@@ -78,7 +77,7 @@ def trusted(kept: float, width: int) -> bool:
     >>> trusted(0.5, 2), trusted(0.5, 20)
     (False, True)
     """
-    return kept > max(TRUSTED, 2 / math.sqrt(width * (width + 1)))
+    return kept > 2 / math.sqrt(width * (width + 1))
 
 
 def whitening(matrix: Floats, floor: float) -> Floats:
