@@ -12,8 +12,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from discreet.bounds import Bounds
-from discreet.budget import Budget
 from discreet.errors import (
     BudgetExceeded,
     DeltaWarning,
@@ -27,7 +25,6 @@ from discreet.errors import (
     ReadError,
     VersionError,
 )
-from discreet.release import Release
 
 if TYPE_CHECKING:
     from discreet import (
@@ -45,9 +42,12 @@ if TYPE_CHECKING:
         pseudonyms,
         stats,
     )
+    from discreet.bounds import Bounds
+    from discreet.budget import Budget
     from discreet.engines.sources import scan_csv, scan_parquet
     from discreet.engines.spark import from_spark
     from discreet.ledger import Ledger
+    from discreet.release import Release
 
 __version__ = "0.1.0"
 
@@ -86,18 +86,21 @@ __all__ = [
 ]
 
 
-SCANS = {
-    "from_spark": "discreet.engines.spark",
-    "scan_csv": "discreet.engines.sources",
-    "scan_parquet": "discreet.engines.sources",
+HOMES = {
+    "Bounds": "bounds",
+    "Budget": "budget",
+    "Ledger": "ledger",
+    "Release": "release",
+    "from_spark": "engines.spark",
+    "scan_csv": "engines.sources",
+    "scan_parquet": "engines.sources",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Ledger":
-        return import_module("discreet.ledger").Ledger
-    if name in SCANS:
-        return getattr(import_module(SCANS[name]), name)
+    """Import what is asked for, when it is asked for: `discreet --help` needs none of it."""
+    if name in HOMES:
+        return getattr(import_module(f"discreet.{HOMES[name]}"), name)
     if name in __all__:
         return import_module(f"discreet.{name}")
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")
