@@ -35,7 +35,8 @@ SCRIPTS: dict[str, tuple[list[str], list[str] | None]] = {
     "spark": ([], ["200000"]),
     "anonymity": (["--full"], []),
     "mondrian": ([], []),
-    "pseudonyms": ([], ["--quick"]),
+    "pseudonyms": (["--full"], []),
+    "cli": ([], []),
     "peers": ([], ["--quick"]),
 }
 
