@@ -112,7 +112,7 @@ def test_learns_breast_cancer():
     """Means over 10 splits; at these seeds. The likelier class has 0.63: at ε = 0.1, 456 rows are few."""
     table = load_breast_cancer()
     bounds = Bounds(table.data.min(axis=0), table.data.max(axis=0), classes=(0, 1))
-    for budget, least in ((0.1, 0.61), (1.0, 0.93), (10.0, 0.955)):
+    for budget, least in ((0.1, 0.74), (1.0, 0.93), (10.0, 0.955)):
         scores = []
         for seed in range(10):
             order = np.random.default_rng(seed).permutation(len(table.data))
@@ -141,9 +141,10 @@ def test_hardly_any_budget_gives_the_likelier_class():
             LogisticRegression(0.02, bounds=BOUNDS, n=400, method=method).fit(X, y)
 
 
-@pytest.mark.parametrize(("rows", "width", "below"), [(800, 10, 0.01), (200, 5, 0.02)])
-@pytest.mark.parametrize("public", [False, True])
-def test_a_plain_majority_is_kept(rows, width, below, public):
+@pytest.mark.parametrize(
+    ("rows", "width", "public", "below"), [(800, 10, False, 0.01), (800, 10, True, 0.01), (200, 5, True, 0.02)]
+)
+def test_a_plain_majority_is_kept(rows, width, public, below):
     """Means over 20 seeds: of rows 4 to 1, with slopes too faint for ε = 0.1, hardly below the majority."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (rows, width))

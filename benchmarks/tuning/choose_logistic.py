@@ -2,16 +2,22 @@
 
     python benchmarks/tuning/choose_logistic.py [--data DIR] [--workers 2] [--only NAME ...] [--confirm | --few]
 
-The sets are those of development.py. The score of a setting is the mean test accuracy over all of them and
-ε = 0.1, 0.3, 1, 3, 10 (δ = 1e-6, number of rows private), less twice what the mean over seeds of a set falls below the
-likelier class by more than 0.01. Starting from the constants as they are, one after the other is tried at the values of
-GRID, and changed where that gains at least MARGIN, which is about what chance does to a score. Seeds 0 and 1 choose
-(0 alone for sets of more than 2,000 rows); with --confirm seeds 100 to 103 compare the constants as they are with
-those of EARLIER, and print the sets that fall below the likelier class.
+The sets are those of development.py. The score of a setting is the mean test accuracy over all of them and ε = 0.1,
+0.3, 1, 3, 10 (δ = 1e-6, number of rows private), less twice what the mean over seeds of a set falls below the likelier
+class by more than 0.01. Starting from the constants as they are, one after the other is tried at the values of GRID,
+and changed where that gains at least MARGIN. Seeds 0 and 1 choose (0 alone for sets of more than 2,000 rows); with
+--confirm seeds 100 to 103 compare the constants as they are with those of EARLIER, and print the sets that fall below
+the likelier class.
 
-What was found: SURE 3 (2: -.008, 2.5: -.002 of the score), FREE .3 (.2: -.003, .4: -.003), FLAT 1.5 (0: -.003), BENT .2
-(.1: -.002, .25: -.001). DAMP, LONGEST and PRIOR do not matter within their grid. BLIND, LOOSE, RADIUS, WIDE and LEAST
-have not been chosen by this script yet: they are as they were.
+What was found, as differences of the score: SURE 3 (2: -.008, 2.5: -.002), FREE .3 (.2 and .4: -.003), FLAT 1.5 (0:
+-.003), BENT .2 (.1: -.002, .25: -.001); DAMP, LONGEST and PRIOR do not matter within their grid. Chance moves a score
+of two seeds by more than that. On the 31 sets of at most 2,000 rows, ten fresh seeds, ε = 0.1 and 0.3: SOFT .6, .45, .3
+have accuracies .697 and .744, .697 and .745, .698 and .742; one deviation or three in `undecided` .698 and .742, .695
+and .741, the latter with less below the likelier class (.008 against .011 at ε = 0.1): no difference that another ten
+seeds confirm, so slopes have the benefit of the doubt (SOFT .6, divided by the number of classes where there are more
+than two, as a test of classes without signal asks). Ten seeds that chose nothing: .700 and .745, .014 and .002 below;
+the constants before .690 and .741, .022 and .005 below. BLIND, LOOSE, RADIUS, WIDE and LEAST, last in the grid, have not
+been chosen by this script: they are as they were.
 
 Searched besides, by the same score on the sets of at most 1,200 rows, and left out because nothing was gained: a
 threshold of rows below which classes alone are counted; a share of the rounds that counts classes in any case; a share
@@ -40,12 +46,13 @@ from discreet.models import LogisticRegression
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 DELTA = 1e-6
-MARGIN = 0.001
+MARGIN = 0.005  # less is chance
 SEEDS = 2
 BELOW = 0.01  # the likelier class: so much is forgiven
 GRID: dict[str, tuple[float, ...]] = {
     "descent.SURE": (1.5, 2.0, 2.5),
     "descent.FREE": (0.2, 0.4),
+    "descent.SOFT": (0.3, 0.45),
     "moments.FLAT": (0.0,),
     "walk.DAMP": (3.0, 30.0),
     "walk.BENT": (0.1, 0.25),
@@ -150,7 +157,7 @@ def few() -> None:
         table = made(place, rows, width, share, apart)
         for public in (False, True):
             lost = []
-            for seed in (*range(200, 240), *range(300, 340)):
+            for seed in range(400, 480):
                 train, test = table.split(seed)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")

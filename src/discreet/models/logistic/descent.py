@@ -42,6 +42,7 @@ BLIND = 0.55  # of √width: with more noise than that in its entries X'X would 
 SCANTY = 1.8  # signals below which a note says so
 FREE = 0.3  # of the rows: being ahead by less, the likeliest class weighs less than slopes of which nothing is known
 SURE = 3.0  # deviations of the noise that anything exceeds by which is believed
+SOFT = 0.6  # of a cosine, by classes: slopes so much short of what the likeliest class is worth are left out
 
 LOOK = "correlations"
 FAINT = (
@@ -138,8 +139,8 @@ def descent(problem: Problem) -> Fit:
 
 
 def undecided(counts: Counts, n: float) -> bool:
-    """Whether one class may be so far ahead of the others that it matters, and this is not yet sure."""
-    return counts.lead < SURE and (counts.lead + SURE) * counts.doubt > FREE * n
+    """Whether one class may well be so far ahead of the others that it matters, and this is not yet sure."""
+    return counts.lead < SURE and (counts.lead + 1) * counts.doubt > FREE * n
 
 
 def worth(counts: Counts, n: float) -> float:
@@ -158,12 +159,12 @@ def trimmed(moved: Floats, variance: Floats, intercept: bool, likelier: float) -
     intercept : whether the first is one. It stays at the class shares unless it has surely left them.
     likelier : what the likeliest class alone is worth, from 0 to 1. Slopes stay that point the right way as surely as
         that: c, the cosine between what was found and what would be without noise, is at least as much; with less they
-        lose weight, by and by.
+        lose weight, by and by, the sooner the more classes there are, whose slopes must all be right.
     """
     moved, slopes = moved.copy(), moved[:, intercept:]
     doubt = float(variance[intercept:].sum()) * len(slopes) * (1 + SURE * math.sqrt(2 / max(slopes.size, 1)))
     cosine = math.sqrt(shrunk(slopes, doubt)[1])
-    factor = min(max(1 + (cosine - likelier) / FREE, 0.0), 1.0)
+    factor = min(max(1 + (cosine - likelier) * len(slopes) / SOFT, 0.0), 1.0)
     moved[:, intercept:] *= factor
     if intercept:
         moved[:, 0], _ = shrunk(moved[:, 0], SURE**2 * float(variance[0]) * len(moved))
