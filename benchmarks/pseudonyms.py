@@ -87,9 +87,21 @@ def memory(folder):
             line(f"{links}: new people, one row each", PEOPLE, spent, "people", GOALS[links])
             spent = seconds(lambda made=made: made.pseudonymise(often, ["ssn"], "benchmark"))
             line(f"{links}: known people, {REPEATS} rows each", ROWS, spent, "rows", GOALS["rows"])
+            for kind, frame in kinds(often):
+                spent = seconds(lambda made=made, frame=frame: made.pseudonymise(frame, ["ssn"], "benchmark"))
+                line(f"{links}: the same, {kind}", ROWS, spent, "rows", GOALS["rows"])
     with vault(folder / "new", "stored") as made:
         spent = seconds(lambda: made.pseudonymise(often, ["ssn"], "benchmark"))
         line(f"stored: new people, {REPEATS} rows each", ROWS, spent, "rows", GOALS["rows"])
+
+
+def kinds(frame):
+    """The same rows in other kinds of tables."""
+    texts = frame.to_pandas()
+    yield "pandas, objects", texts.astype({"ssn": object})
+    yield "pandas, its own text", texts.astype({"ssn": "str"})
+    yield "pandas, numbers", texts.astype({"ssn": "int64"})
+    yield "pyarrow", frame.to_arrow()
 
 
 def most():

@@ -6,7 +6,10 @@ import pytest
 
 import discreet as dc
 from discreet.checks import statistic_checks
+from discreet.curator import Curator
+from discreet.engines.memory import Memory
 from discreet.events import flatten
+from discreet.stats.asking import Question
 from discreet.stats.description import Categories, Numbers, describe
 
 pytestmark = pytest.mark.filterwarnings("ignore:NOT PRIVATE")
@@ -145,6 +148,75 @@ def test_what_is_refused(arguments, told):
 def test_other_columns_are_not_in_the_way():
     assert describe(TABLE, {"age": (0, 100)}, epsilon=1.0).release.epsilon == 1
     assert describe(TABLE.to_pandas(), {"age": (0, 100)}, epsilon=1.0).release.epsilon == 1
+
+
+def test_other_columns_are_not_in_the_way_whatever_the_engine(tmp_path):
+    TABLE.write_parquet(tmp_path / "t.parquet")
+    wanted = describe(TABLE, {"age": (0, 100)}, epsilon=1.0, random_state=4)
+    others = TABLE.to_arrow(), TABLE.to_arrow().to_batches()[0], TABLE.lazy(), dc.scan_parquet(tmp_path / "t.parquet")
+    for rows in others:
+        found = describe(rows, {"age": (0, 100)}, epsilon=1.0, random_state=4)
+        assert (found.count, found.columns[0].mean) == (wanted.count, wanted.columns[0].mean)
+    with pytest.raises(ValueError, match="no columns"):
+        describe(TABLE.to_arrow(), {"weight": (0, 1)}, epsilon=1.0)
+
+
+def test_a_public_number_of_rows_is_not_paid_for():
+    found = describe(TABLE, *PUBLIC, epsilon=1.0, n=4000)
+    assert (found.count, found.count_interval) == (4000.0, (4000.0, 4000.0))
+    assert [part.name for part in found.release.parts] == ["age: mean", "age: histogram", "ward: histogram"]
+    paid = describe(TABLE, *PUBLIC, epsilon=1.0)
+    assert found.columns[0].std < paid.columns[0].std
+
+
+def test_whole_numbers_are_cut_evenly_and_told_as_such():
+    """Noise of 0.3 rows a cell at ε = 500: the tolerance is beyond thirty deviations."""
+    table = pl.DataFrame({"age": np.arange(9090) % 101, "smokes": np.arange(9090) % 10 == 0, "z": np.zeros(9090)})
+    ranges = {"age": (0, 100), "smokes": (0, 1), "z": (0, 1)}
+    found = describe(table, ranges, epsilon=500.0, delta=1e-6, whole=["age", "smokes"], random_state=1)
+    age, smokes, z = found.columns
+    assert age.edges.tolist() == [-0.5 + 2 * k for k in range(52)] and age.whole and not z.whole and len(z.counts) == 64
+    assert np.abs(age.counts[:-1] - 180).max() < 10  # no cell of one number beside cells of two
+    assert np.abs(age.bins()[1][:-1] - 540).max() < 20
+    assert smokes.edges.tolist() == [-0.5, 0.5, 1.5] and smokes.quartiles == (0.0, 0.0, 0.0)
+    assert all(float(end).is_integer() for pair in age.quartile_intervals for end in pair)
+    assert smokes.quartile_intervals[1] == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("whole", "told"), [(["ward"], r"\['ward'\]"), ("age", "Got 'age'"), (["age"], "must be whole. Got")]
+)
+def test_whole_columns_that_are_refused(whole, told):
+    with pytest.raises(ValueError, match=told):
+        describe(TABLE, {"age": (0.5, 99.0)}, {"ward": ["n", "s"]}, epsilon=1.0, whole=whole)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("place", ["while reading", "after it"])
+def test_exact_totals_are_in_no_frame_of_an_error(kind, place, monkeypatch):
+    real = Memory.sum
+
+    def broken(self, query):
+        totals = real(self, query)
+        assert totals is not None
+        raise kind()
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    if place == "while reading":
+        monkeypatch.setattr(Memory, "sum", broken)
+    else:
+        monkeypatch.setattr("discreet.curator.perturbed", interrupted)
+    with pytest.raises((KeyboardInterrupt, dc.errors.ReadError)) as failed:
+        describe(TABLE, *PUBLIC, epsilon=1.0)
+    frames, step = [], failed.value.__traceback__
+    while step is not None:
+        frames.append(step.tb_frame)
+        step = step.tb_next
+    held = [value for frame in frames[1:] for value in frame.f_locals.values()]
+    assert "totals" not in {name for frame in frames for name in frame.f_locals}
+    assert not any(isinstance(value, (Curator, Question)) for value in held) and len(frames) > 1
 
 
 def test_retries_are_refused_before_a_charge():

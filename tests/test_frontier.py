@@ -369,6 +369,17 @@ def test_the_sentence_at_the_ends():
     assert "keeps 83% of what the ceiling gains over the mean (accuracy 0.85, between 0.60 and 0.90)" in words
 
 
+def test_the_sentence_is_about_the_model_that_needs_least_even_if_another_is_a_hair_better_at_one():
+    close = {"first": {(0.3, 10): 0.5, (1.0, 10): 0.781, (3.0, 10): 0.79}}
+    close |= {"second": {(0.3, 10): 0.75, (1.0, 10): 0.78, (3.0, 10): 0.79}}
+    said = made(close).sentence()
+    assert "at ε = 1 second keeps 98%" in said and "Already at ε = 0.3, the least that was tried, it keeps 94%." in said
+    tied = {"first": {(0.3, 10): 0.1, (1.0, 10): 0.781}, "second": {(0.3, 10): 0.5, (1.0, 10): 0.78}}
+    assert "at ε = 1 second keeps" in made(tied).sentence()
+    never = {"first": {(0.3, 10): -50.0, (1.0, 10): 0.6}, "second": {(0.3, 10): 0.0, (1.0, 10): 0.5}}
+    assert "at ε = 1 first keeps" in made(never).sentence()
+
+
 def test_bands():
     found = band(np.arange(11.0), (0.2, 0.8))
     assert found == (5.0, 5.0, 2.0, 8.0)

@@ -1,6 +1,7 @@
 """The ledger: a valid filter, one object, atomic, durable."""
 
 import copy
+import json
 import math
 import multiprocessing
 import os
@@ -14,9 +15,10 @@ import threading
 import time
 
 import pytest
+from scipy.stats import norm
 from sklearn.base import clone
 
-from discreet import Budget, BudgetExceeded, Ledger, LedgerError, VersionError
+from discreet import Budget, BudgetExceeded, Ledger, LedgerError, NotPrivateWarning, VersionError
 from discreet.accounting import best_order, curves, mu, noise_multiplier
 from discreet.events import Approximate, Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
 
@@ -174,7 +176,7 @@ def test_orders_that_are_wrong(options):
 def test_an_empty_charge_and_a_first_charge_with_a_delta():
     ledger = Ledger(Budget(1.0, 1e-6))
     ledger.charge("nothing", Composed(()))
-    assert "Nothing has been released" in ledger.explain()
+    assert "Nothing has been released" not in ledger.explain()  # somebody looked, and paid nothing
     other = Ledger(Budget(1.0, 1e-6))
     other.charge("keys", Approximate(0.5, 1e-6))
     assert other.spent == pytest.approx(0.5) and other.curve([1e-6]) == pytest.approx([0.5])
@@ -296,3 +298,72 @@ def test_twenty_kills_lose_no_charge(tmp_path):
         known = entries
     assert known > 20
     ledger.charge("still works", Pure(1e-6))
+
+
+# what no promise covers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_seeded_and_unpaid_entries_are_told_apart_whatever_their_names(durable, tmp_path):
+    budget = Budget(9.0, 1e-6)
+    ledger = Ledger.open(tmp_path / "a.ledger", budget) if durable else Ledger(budget)
+    ledger.charge("UNPAID, seeded", Gaussian(4.0))
+    ledger.charge("a mean", Gaussian(4.0), seeded=True)
+    ledger.charge("a look", Composed(()))
+    again = Ledger.open(tmp_path / "a.ledger") if durable else ledger
+    assert [entry.outside for entry in again.entries] == ["", "seeded", "unpaid"]
+    text = again.explain()
+    assert "a mean [NOT PRIVATE: seeded]" in text and "a look [NOT PRIVATE: unpaid]" in text
+    assert "NO PROMISE covers what these entries told: 2 (seeded), 3 (unpaid)." in text and "for the others" in text
+
+
+def test_where_no_entry_is_covered_no_odds_are_told():
+    ledger = Ledger(Budget(2.0, 1e-6))
+    ledger.charge("a mean", Gaussian(4.0), seeded=True)
+    text = ledger.explain()
+    assert "NO PROMISE covers what this entry told: 1 (seeded)." in text
+    assert "odds" not in text and "Nothing has been released" not in text
+
+
+def test_a_seeded_run_is_marked_when_it_is_charged():
+    from discreet.stats import mean
+
+    ledger = Ledger(Budget(2.0, 1e-6))
+    with pytest.warns(NotPrivateWarning):
+        mean([0.1, 0.2], (0, 1), epsilon=0.5, delta=1e-6, ledger=ledger, random_state=1)
+    mean([0.1, 0.2], (0, 1), epsilon=0.5, delta=1e-6, ledger=ledger)
+    assert [entry.seeded for entry in ledger.entries] == [True, False]
+
+
+def test_ledgers_of_before_seeds_were_told_are_read_and_go_on(tmp_path):
+    path = tmp_path / "old.ledger"
+    Ledger.open(path, Budget(9.0, 1e-6))
+    with sqlite3.connect(path) as connection:
+        connection.execute("drop table entries")
+        connection.execute(
+            "create table entries"
+            " (number integer primary key, name text not null, event text not null, time text not null)"
+        )
+        event = json.dumps(Gaussian(4.0).to_dict())
+        connection.execute("insert into entries (name, event, time) values ('old', ?, '2024-01-01T00:00:00')", (event,))
+    connection.close()
+    watching = Ledger.open(path)
+    assert [entry.outside for entry in watching.entries] == [""]
+    Ledger.open(path).charge("plain", Gaussian(4.0))
+    Ledger.open(path).charge("seeded", Gaussian(4.0), seeded=True)
+    Ledger.open(path).charge("plain", Gaussian(4.0))
+    assert [entry.outside for entry in watching.entries] == ["", "", "seeded", ""]
+    assert watching.entries == Ledger.open(path).entries
+
+
+@pytest.mark.parametrize("sigma", [1.0, 4.0, 20.0])
+def test_the_odds_exceed_e_to_the_epsilon_more_often_than_delta_and_no_more_than_is_said(sigma):
+    """The loss of Gaussian noise is N(μ²/2, μ²): its tail beyond ε is known."""
+    ledger = Ledger(Budget(9.0, 1e-6))
+    ledger.charge("a", Gaussian(sigma))
+    tail = norm.sf((ledger.spent - 0.5 / sigma**2) * sigma)
+    assert 5e-6 < tail < ledger.beyond(ledger.spent) < 5 * tail
+    assert "with a probability of at most" in ledger.explain().splitlines()[-1]
+    pure = Ledger(Budget(1.0))
+    pure.charge("a", Laplace(2.0))
+    assert pure.beyond(0.5) == 0.0 and pure.beyond(0.4) == 1.0 and "By what was charged" not in pure.explain()

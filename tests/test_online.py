@@ -75,7 +75,9 @@ def test_a_round_that_fails_leaves_the_model_as_it_was(call, rounds):
     if call == "partial_fit" and rounds:
         assert "The round counts" in str(failed.value)
         assert played(model, 1).rounds_ == rounds + 2  # one of them in vain
-    elif rounds:
+    else:
+        assert "charged anew" in str(failed.value) and "retrying" not in str(failed.value)
+    if call == "fit" and rounds:
         assert played(model, 1).rounds_ == rounds + 1  # another stream failed, not this one
     assert len(ledger.entries) == (1 if not rounds or call == "partial_fit" else 2)
 
@@ -220,6 +222,40 @@ def test_a_stream_keeps_no_rows():
     assert kept.count_replace_one() == 0 and not model._stream.curator._totals
     played(model, 3, 9)
     assert len(model._stream._past) == 0  # with the last round the exact sums go too
+
+
+def test_the_exact_sums_go_with_the_last_round_even_if_it_fails():
+    model = played(OnlineClassifier(horizon=3, batch=9, bounds=BOUNDS), 2, 9)
+    assert len(model._stream._past) == 2
+    with pytest.raises(ReadError):
+        model.partial_fit(Broken(*data(9), labels=True))
+    assert len(model._stream._past) == 0
+
+
+def test_a_round_that_fails_after_mistakes_were_counted_shows_none_of_them():
+    """As the error says: nothing of that round was released, then or later."""
+
+    class Late(Broken):
+        asked = 0
+
+        def sum(self, query):
+            Late.asked += 1
+            if Late.asked > 1:
+                raise OSError("gone")
+            return Memory.sum(self, query)
+
+        def coded(self, classes):
+            some = super().coded(classes)
+            some.__class__ = Late
+            return some
+
+    model = played(OnlineClassifier(horizon=4, batch=9, watch=0.2, bounds=BOUNDS), 1, 9)
+    with pytest.raises(ReadError, match="nothing of this round was released"):
+        model.partial_fit(Late(*data(9), labels=True))
+    assert Late.asked == 2 and len(model._stream._seen) == 1
+    played(model, 1, 9)
+    gradients, counts = model.release_.parts
+    assert len(counts.value) == len(gradients.value) == 2
 
 
 def test_what_nobody_stated_is_paid_for_in_the_first_round(seeded):

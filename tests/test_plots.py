@@ -18,13 +18,14 @@ from discreet.evaluate.frontier import Run
 from discreet.events import Approximate, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
 from discreet.models import BayesianLinearRegression, LinearRegression, LogisticRegression, Ridge
 from discreet.plots import adversary, coefficients, ledger, loss, style
-from discreet.plots.adversary import beliefs, promise, reading
+from discreet.plots.adversary import beliefs, beyond, promise, reading
 from discreet.plots.coefficients import bars
 from discreet.plots.frontier import limits, lines
 from discreet.plots.law import law
 from discreet.plots.ledger import account
 from discreet.plots.loss import losses, words
 from discreet.plots.posterior import densities
+from discreet.release import Release
 
 matplotlib.use("Agg")
 
@@ -367,3 +368,53 @@ def test_names_of_functions_are_functions():
         assert callable(getattr(plots, name)) and "Guarantee" in getattr(plots, name).__doc__
     assert adversary is plots.adversary and coefficients is plots.coefficients and ledger is plots.ledger
     assert callable(loss.losses)
+
+
+def test_pictures_of_a_ledger_say_what_no_promise_covers(linear):
+    book = Ledger(Budget(9.0, 1e-6))
+    book.charge("a", Gaussian(4.0))
+    assert plots.ledger(book).get_title(loc="left") == ""
+    book.charge("b", Gaussian(4.0), seeded=True)
+    book.charge("c", Composed(()))
+    assert account(book).outside == ("", "seeded", "unpaid")
+    ax = plots.ledger(book)
+    (crosses,) = [line for line in ax.lines if line.get_label() == "no promise"]
+    assert list(crosses.get_xdata()) == [2, 3] and list(crosses.get_ydata()) == list(account(book).spent[1:])
+    for picture in (ax, plots.adversary(book)):
+        title = " ".join(picture.get_title(loc="left").split())
+        assert "NO PROMISE covers what these entries told: 2 (seeded), 3 (unpaid)." in title
+    alone = Ledger(Budget(9.0, 1e-6))
+    alone.charge("c", Composed(()))
+    with pytest.raises(ValueError, match="no promise to draw"):
+        plots.adversary(alone)
+    seeded = dataclasses.replace(linear.release_, seeded=True)
+    assert "NOT PRIVATE" in plots.adversary(seeded).get_title(loc="left")
+
+
+def test_how_often_an_answer_lies_outside_of_the_picture():
+    """The loss of Gaussian noise is N(μ²/2, μ²); its tail beyond ε is nineteen times δ here."""
+    event = Gaussian(4.0)
+    epsilon = accounting.epsilon(event, 1e-6)
+    tail = float(norm.sf((epsilon - 1 / 32) * 4))
+    release = Release("mean", 0.5, 0.1, event, Budget(epsilon, 1e-6))
+    assert beyond(release) == pytest.approx(tail, rel=0.02) and tail > 1.8e-5
+    assert "but for a probability of 1.9e-05 (δ = 1e-06)" in reading(release.budget, beyond(release))
+    assert "gives the same answers but for a probability of δ = 1e-06" in reading(Budget(1.0, 1e-6), beyond(1.0))
+    book = Ledger(Budget(9.0, 1e-6))
+    book.charge("a", event)
+    book.charge("b", event)
+    assert beyond(book) == book.beyond(book.spent) > 1e-6
+
+
+def test_the_loss_of_replaced_rows_is_said_of_values():
+    promise = Budget(1.0, 1e-6, "replace-one", "person")
+    release = Release("mean", 0.5, 0.1, Gaussian(4.0), promise)
+    assert "that a person has one value and not another by" in words(losses(release))
+    assert "that a row is there by" in words(losses(Gaussian(4.0)))
+
+
+def test_what_is_rarer_than_can_be_computed_is_not_never():
+    release = Release("mean", 0.5, 0.1, Gaussian(40.0), Budget(5.0, 1e-6))
+    assert 0 < beyond(release) < 1e-12 and "but for a probability of" in reading(release.budget, beyond(release))
+    pure = Release("mean", 0.5, 0.1, Laplace(1.0), Budget(1.0, 1e-6))
+    assert beyond(pure) == 0.0 and "δ" not in reading(pure.budget, beyond(pure))

@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.checks.specimens import ordinary, private_estimators
-from discreet.documents import dump
+from discreet.documents import dump, to_form
 from discreet.documents import load as read
 from discreet.models import LinearRegression, LogisticRegression, PrivateSearchCV, Ridge
 from discreet.models.encoder import Encoder
@@ -43,7 +43,7 @@ def test_every_estimator_comes_back_to_the_bit(name, tmp_path):
             assert one.dtype == two.dtype
             np.testing.assert_array_equal(one, two)
     assert str(back.release_) == str(model.release_) and type(back) is type(model)
-    assert dump(back) == dump(model)
+    assert dump(back) == dump(model.set_params(random_state=None))
     assert os.listdir(tmp_path) == ["model.json"]
 
 
@@ -128,6 +128,46 @@ def test_nan_is_no_json(document, tmp_path):
     path.write_text(json.dumps(document | {"target": float("nan")}))
     with pytest.raises(dc.VersionError, match="not JSON"):
         load(path)
+
+
+def state(document):
+    return document["state"]["object"][2]
+
+
+def test_a_model_that_does_not_predict_is_damaged(document, tmp_path):
+    path = tmp_path / "odd.json"
+    good = dict(state(document))
+    width = int(opened_width(document))
+    for name, odd in (
+        ("coef_", to_form(np.full(width, np.nan))),
+        ("coef_", to_form(np.zeros(width + 1))),
+        ("coef_", "text"),
+        ("coef_", to_form(np.array(["a"] * width))),
+        ("intercept_", {"float": "nan"}),
+        ("intercept_", None),
+        ("n_features_in_", width + 1),
+    ):
+        state(document).clear()
+        state(document).update(good | {name: odd})
+        assert "damaged" in broken(document, path), (name, odd)
+    state(document).clear()
+    state(document).update(good)
+    path.write_text(json.dumps(document))
+    load(path)
+    assert "damaged" in broken(document, path, encoder=to_form(Encoder(("a",), (None,))))
+
+
+def opened_width(document):
+    return document["state"]["object"][2]["n_features_in_"]
+
+
+def test_seeds_stay_behind(tmp_path):
+    model = ESTIMATORS["Ridge"].set_params(random_state=481516)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        save(model.fit(*ordinary(model, 500)), tmp_path / "model.json")
+    assert "481516" not in (tmp_path / "model.json").read_text()
+    assert not load(tmp_path / "model.json").release_.private
 
 
 def test_what_cannot_be_saved(tmp_path):

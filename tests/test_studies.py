@@ -48,6 +48,23 @@ def check(name, folder, rows, text):
     assert "ource" in text and str(folder / f"{name}.csv") in text
 
 
+def test_outcomes_are_saved_whole_or_not_at_all(tmp_path):
+    def draw(figure):
+        raise RuntimeError
+
+    (tmp_path / "x.png").write_bytes(b"old")
+    with pytest.raises(RuntimeError):
+        common.save(common.Outcome([{"a": 1.0}], draw, (2, 2), ""), "x", tmp_path)
+    assert (tmp_path / "x.png").read_bytes() == b"old" and sorted(p.name for p in tmp_path.iterdir()) == [
+        "x.csv",
+        "x.png",
+    ]
+    odd = common.Outcome([{"a": 1.0}, {"b": 1.0}], draw, (2, 2), "")
+    with pytest.raises(ValueError):
+        common.save(odd, "x", tmp_path)
+    assert (tmp_path / "x.csv").read_text().splitlines() == ["a", "1"] and len(list(tmp_path.iterdir())) == 2
+
+
 @pytest.mark.slow
 @pytest.mark.catalogue("SY4")
 def test_synthetic(tmp_path, capsys):

@@ -159,6 +159,16 @@ def test_a_penalty_that_takes_too_many_passes_is_refused_before_anything_is_char
         clone(model).set_params(ledger=None, strength=enough / 4).fit(X, y)
 
 
+def test_where_no_strength_would_do_the_error_names_none():
+    """A strength above 2^40 is refused, so that it is no advice."""
+    X, y = line(50)
+    model = LinearSVC(1.0, 1e-17, method="output", n=1 << 49, strength=1.0, max_passes=100, bounds=BOUNDS)
+    model.set_params(radius=2.0**40, ledger=Ledger(Budget(1.0, 1e-17)))
+    with pytest.raises(ValueError, match="too few for any `strength`") as refused:
+        model.fit(X, y)
+    assert "at least" not in str(refused.value) and not model.ledger.entries
+
+
 @pytest.mark.parametrize("strength", [None, 1.0])
 @methods
 def test_rows_too_many_for_the_passes_raise_the_penalty(method, delta, strength):

@@ -16,8 +16,8 @@ have accuracies .697 and .744, .697 and .745, .698 and .742; one deviation or th
 and .741, the latter with less below the likelier class (.008 against .011 at ε = 0.1): no difference that another ten
 seeds confirm, so slopes have the benefit of the doubt (SOFT .6, divided by the number of classes where there are more
 than two, as a test of classes without signal asks). Ten seeds that chose nothing: .700 and .745, .014 and .002 below;
-the constants before .690 and .741, .022 and .005 below. BLIND, LOOSE, RADIUS, WIDE and LEAST, last in the grid, have not
-been chosen by this script: they are as they were.
+the constants before .690 and .741, .022 and .005 below. BLIND, LOOSE, RADIUS, WIDE and LEAST, last in the grid, have
+not been chosen by this script: they are as they were.
 
 Searched besides, by the same score on the sets of at most 1,200 rows, and left out because nothing was gained: a
 threshold of rows below which classes alone are counted; a share of the rounds that counts classes in any case; a share

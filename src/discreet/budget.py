@@ -21,7 +21,8 @@ class Budget:
     Parameters
     ----------
     epsilon : how much any one unit may shift the odds of any outcome: at most by a factor e^ε.
-    delta : the probability with which that may fail; 0 for the pure promise. Keep it far below 1/n.
+    delta : what is added to that: the answers are those of a method that keeps it always, but for a probability of δ;
+        0 for the pure promise. Keep it far below 1/n.
     neighbours : "add-remove": with or without one unit (the number of units is then private too);
         "replace-one": one unit exchanged for another (their number is public).
     unit : what one unit is.
@@ -152,12 +153,15 @@ class Budget:
             f"  a test that accuses 5% of those who are not there finds at most {found:.0f}% of those who are.",
         ]
         if self.delta:
-            lines.append(
-                f"With probability δ = {self.delta:g} this may fail: keep δ far below one over the number "
-                f"of {self.unit}s."
-            )
+            # P(loss > ε + ln 2) <= δ / (1 - e^(-ln 2)), as in Ledger.beyond
+            lines += [
+                f"But for a probability of δ = {self.delta:g}, answers are those of a method for which all this always "
+                f"holds. Keep δ far below one over the number of {self.unit}s:",
+                f"  odds are multiplied by more than {2 * factor:.3g}, twice as much, with a probability of at most "
+                f"{min(1.0, 2 * self.delta):g}.",
+            ]
         lines.append(
-            f"Everybody can deny: {'but for that, ' if self.delta else ''}each answer was at most {factor:.3g} times "
+            f"Everybody can deny: {'but for δ, ' if self.delta else ''}each answer was at most {factor:.3g} times "
             f"as likely with their {self.unit} as without it."
         )
         return "\n".join(lines)

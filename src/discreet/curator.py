@@ -371,7 +371,7 @@ class Curator:
         one = events[0] if len(events) == 1 else Composed(events)
         whole = one if plan.rate == 1 else Sampled(plan.rate, one)
         whole = whole if plan.rounds == 1 else Repeated(whole, plan.rounds)
-        self.ledger.charge(self.name, whole)
+        self.ledger.charge(self.name, whole, seeded=not self._rng.secure)
         self._charges.append(whole)
         self._paid[plan] = events
 

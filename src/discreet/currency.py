@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
@@ -72,6 +73,19 @@ class Currency:
         assert self.order is not None
         return from_renyi(self.order, amount, self._delta)
 
+    def promised(self, amount: float, slack: float, delta: float) -> float:
+        """The ε, at another δ, that an amount of this currency and the δ of events themselves guarantee."""
+        if self.name == "pure":
+            return amount if delta >= slack else math.inf
+        if delta <= slack:
+            return math.inf if amount else 0.0
+        if not amount:
+            return 0.0
+        if self.name == "gdp":
+            return gauss.epsilon_of(math.sqrt(amount), delta - slack)
+        assert self.order is not None
+        return from_renyi(self.order, amount, delta - slack)
+
 
 @lru_cache(maxsize=256)
 def _cap(currency: Currency) -> float:
@@ -106,3 +120,26 @@ def rho(event: Event) -> float:
         return math.fsum(times * rho(leaf) for leaf, times in flatten(event.event))
     pure = curves.pure(event)
     return pure**2 / 8 if isinstance(event, Choice) and event.rule == "exponential" else pure**2 / 2
+
+
+def exceeded(promises: Iterable[tuple[float, float]], epsilon: float) -> float:
+    """A bound on how often odds are multiplied by more than e^ε, where all these (ε', δ') are promised.
+
+    If ε' < ε then δ' >= E max(0, 1 - e^(ε' - loss)) >= P(loss > ε) (1 - e^(ε' - ε)), so that P(loss > ε) is at most
+    δ' / (1 - e^(ε' - ε)); the least of these.
+
+    >>> exceeded([(1.0, 1e-6)], 1.0 + math.log(2.0)), exceeded([(1.0, 1e-6)], 1.0)
+    (2e-06, 1.0)
+    """
+    bounds = [delta / -math.expm1(least - epsilon) for least, delta in promises if least < epsilon]
+    return min([1.0, *bounds])
+
+
+def rounded_up(chance: float) -> str:
+    """To two digits, not below it.
+
+    >>> rounded_up(1.234e-5), rounded_up(0.5)
+    ('1.3e-05', '0.5')
+    """
+    unit = 10.0 ** (math.floor(math.log10(chance)) - 1)
+    return f"{math.ceil(chance / unit - 1e-9) * unit:.2g}"

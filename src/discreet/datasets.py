@@ -65,7 +65,9 @@ def save(folder: str | Path = ".", n: int = 20_000, seed: int = 2026) -> tuple[P
 def _facts() -> str:
     """A privacy.toml from the public bounds."""
     columns = (
-        f'[columns."{name}"]\nkind = "number"\nlow = {low:.1f}\nhigh = {high:.1f}\n'
+        f'[columns."{name}"]\nkind = "category"\nvalues = [0, 1]\n'
+        if (low, high) == (0, 1)
+        else f'[columns."{name}"]\nkind = "number"\nlow = {low:.1f}\nhigh = {high:.1f}\nwhole = true\n'
         for name, (low, high) in {**_RANGES, "cost": _COSTS}.items()
     )
     return "\n".join(

@@ -74,8 +74,15 @@ def to_form(value: Any) -> Any:
 
 def of_form(form: Any) -> Any:
     """The value of a form; `ValueError` for what is none."""
+    try:
+        return _value(form)
+    except (TypeError, LookupError, ArithmeticError, AttributeError, ImportError, RecursionError):
+        raise ValueError("This is no document of discreet: it holds a form that is broken.") from None
+
+
+def _value(form: Any) -> Any:
     if isinstance(form, list):
-        return [of_form(part) for part in form]
+        return [_value(part) for part in form]
     if not isinstance(form, dict):
         return form
     if len(form) != 1 or (reader := _READERS.get(next(iter(form)))) is None:
@@ -106,7 +113,7 @@ def _read_array(content: Any) -> Any:
 def _read_objects(content: Any) -> Any:
     shape, parts = content
     array = np.empty(len(parts), dtype=object)
-    array[:] = [of_form(part) for part in parts]
+    array[:] = [_value(part) for part in parts]
     return array.reshape(shape)
 
 
@@ -137,7 +144,7 @@ def _read_object(content: Any) -> Any:
         raise ValueError(f"A {name} holds no attribute of such a name.")
     value: Any = object.__new__(cls)
     for key, part in state.items():
-        object.__setattr__(value, key, of_form(part))
+        object.__setattr__(value, key, _value(part))
     return value
 
 
@@ -156,8 +163,8 @@ def _bytes(text: str) -> bytes:
 
 _FLOATS = {repr(number): number for number in (math.nan, math.inf, -math.inf)}
 _READERS: dict[str, Any] = {
-    "tuple": lambda parts: tuple(of_form(part) for part in parts),
-    "dict": lambda pairs: {of_form(key): of_form(part) for key, part in pairs},
+    "tuple": lambda parts: tuple(_value(part) for part in parts),
+    "dict": lambda pairs: {_value(key): _value(part) for key, part in pairs},
     "bytes": _bytes,
     "float": lambda text: _FLOATS[text],
     "fraction": lambda pair: Fraction(*pair),

@@ -20,18 +20,17 @@ import math
 import os
 import pickle
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from discreet import accounting
-from discreet.accounting import curves, gauss
-from discreet.accounting.bounds import from_renyi
+from discreet.accounting import curves
 from discreet.budget import Budget
-from discreet.currency import Currency, CurrencyName, cost_of, fits, rho
+from discreet.currency import Currency, CurrencyName, cost_of, exceeded, fits, rho, rounded_up
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.events import Composed, Event, Minimum, Sampled, flatten
-from discreet.stores import Entry, MemoryStore, SqliteStore, Store
+from discreet.stores import Entry, MemoryStore, SqliteStore, Store, flag, uncovered
 
 if TYPE_CHECKING:
     from discreet.retry import Retrying
@@ -138,20 +137,22 @@ class Ledger:
             "data": self.data,
         }
 
-    def charge(self, name: str, event: Event) -> Entry:
+    def charge(self, name: str, event: Event, *, seeded: bool = False) -> Entry:
         """Charge the event, or raise `BudgetExceeded` and change nothing.
 
-        When it returns, the charge is committed: on disk, for a durable ledger.
+        When it returns, the charge is committed: on disk, for a durable ledger. Whoever draws the noise from a seed
+        says so. What was told without being paid for is charged as `Composed(())`, which costs nothing; the entry then
+        says "unpaid" (`Entry.outside`).
         """
-        return self._store.commit(self._entry(name, event), self._admit)
+        return self._store.commit(self._entry(name, event, seeded), self._admit)
 
-    def _entry(self, name: str, event: Event) -> Entry:
+    def _entry(self, name: str, event: Event, seeded: bool = False) -> Entry:
         if not isinstance(event, Event):
             raise TypeError(f"A ledger charges events. Got {type(event).__name__}.")
         leaves = [leaf for leaf, _ in flatten(event)]
         if self.budget.neighbours == "replace-one" and any(isinstance(leaf, Sampled | Minimum) for leaf in leaves):
             raise LedgerError("Sampled and Minimum are accounted for add-remove neighbours only, not for replace-one.")
-        return Entry(str(name), event, datetime.now(UTC).isoformat(timespec="milliseconds"))
+        return Entry(str(name), event, datetime.now(UTC).isoformat(timespec="milliseconds"), bool(seeded))
 
     def retrying(self, version: str) -> Retrying:
         """A view of this account for runs that may fail: what was charged and never shown is not charged again.
@@ -260,34 +261,46 @@ class Ledger:
 
         entries = self.entries
 
-        def at(delta: float) -> float:
-            bound = added(delta)
-            return min(bound, accounting.epsilon(entries[0].event, delta)) if len(entries) == 1 else bound
+        amount, slack = self._amounts(entries)
 
-        def added(delta: float) -> float:
-            amount, slack = self._amounts(entries)
-            if self.currency.name == "pure":
-                return amount if delta >= slack else math.inf
-            room = delta - slack
-            if room <= 0:
-                return math.inf if amount else 0.0
-            if self.currency.name == "gdp":
-                return gauss.epsilon_of(math.sqrt(amount), room) if amount else 0.0
-            assert self.currency.order is not None
-            return from_renyi(self.currency.order, amount, room) if amount else 0.0
+        def at(delta: float) -> float:
+            bound = self.currency.promised(amount, slack, delta)
+            return min(bound, accounting.epsilon(entries[0].event, delta)) if len(entries) == 1 else bound
 
         return np.array([at(float(delta)) for delta in np.atleast_1d(deltas)])
 
+    def beyond(self, epsilon: float) -> float:
+        """A bound on how often everything charged multiplies odds by more than e^ε; more than δ, at what was spent.
+
+        It follows from `curve` (`currency.exceeded`), so that it holds whatever was chosen after seeing answers.
+
+        >>> from discreet.events import Gaussian
+        >>> ledger = Ledger(Budget(2.0, 1e-6))
+        >>> _ = ledger.charge("mean", Gaussian(4.0))
+        >>> bool(1.9e-5 < ledger.beyond(ledger.spent) < 8e-5)
+        True
+        """
+        if math.fsum(curves.pure(entry.event) for entry in self.entries) <= epsilon:
+            return 0.0
+        deltas = [delta for step in range(13) if 0 < (delta := self.budget.delta * 2.0**step) < 1]
+        return exceeded(zip(self.curve(deltas), deltas, strict=True), epsilon)
+
     def explain(self) -> str:
         """What has been spent and what it means to a person in the data, in words and odds."""
-        entries = self.entries
+        entries, spent = self.entries, self.spent
         lines = [f"Ledger of {self.data}: {self.budget}, counted in {self.currency.name!r}."]
-        lines += [f"  {i}. {entry.time[:19]}  {entry.name}" for i, entry in enumerate(entries, 1)]
-        lines.append(f"Spent ε = {self.spent:.4g}; one more charge may cost up to ε = {self.remaining:.4g}.")
-        if self.spent > 0:
-            lines.append(Budget(self.spent, self.budget.delta, self.budget.neighbours, self.budget.unit).explain())
-        else:
+        lines += [
+            f"  {number}. {entry.time[:19]}  {entry.name}{flag(entry)}" for number, entry in enumerate(entries, 1)
+        ]
+        lines.append(f"Spent ε = {spent:.4g}; one more charge may cost up to ε = {self.remaining:.4g}.")
+        lines += [caveat] if (caveat := uncovered(entries)) else []
+        if not entries:
             lines.append("Nothing has been released yet.")
+        elif spent > 0 and not all(entry.outside for entry in entries):
+            lines.append(replace(self.budget, epsilon=spent).explain())
+            if often := self.beyond(spent):
+                more = f"odds are multiplied by more than {math.exp(min(spent, 700.0)):.3g}"
+                lines.append(f"By what was charged, {more} with a probability of at most {rounded_up(often)}.")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

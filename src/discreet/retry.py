@@ -199,9 +199,9 @@ class Attempt(Ledger):
         self.stored: Any = load(released[0]) if released else None
         self.reading = Reading(budget, retrying=True)
 
-    def charge(self, name: str, event: Event) -> Entry:
+    def charge(self, name: str, event: Event, *, seeded: bool = False) -> Entry:
         """Charge the event, unless it is found paid."""
-        entry, late = self._entry(name, event), self.reading.started
+        entry, late = self._entry(name, event, seeded), self.reading.started
         charged = self._mark("charged", dump([self._place, event.to_dict()]))
 
         def decide(entries: tuple[Entry, ...], marks: tuple[Mark, ...]) -> tuple[Entry | None, tuple[Mark, ...]]:

@@ -14,18 +14,51 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from discreet.errors import LedgerError, VersionError
-from discreet.events import Event
+from discreet.events import Event, flatten
 
 VERSION = 1
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge."""
+    """One charge; `seeded` where the noise that it paid for came from a seed."""
 
     name: str
     event: Event
     time: str
+    seeded: bool = False
+
+    @property
+    def outside(self) -> Literal["", "seeded", "unpaid"]:
+        """Why no promise covers what was told: its noise can be guessed, or nothing was paid; empty where one does.
+
+        >>> from discreet.events import Composed, Laplace
+        >>> Entry("count", Laplace(1.0), "").outside, Entry("a look", Composed(()), "").outside
+        ('', 'unpaid')
+        """
+        if self.seeded:
+            return "seeded"
+        return "" if any(flatten(self.event)) else "unpaid"
+
+
+def uncovered(entries: tuple[Entry, ...]) -> str:
+    """A sentence on the entries that no promise covers; empty if all are covered.
+
+    >>> from discreet.events import Composed
+    >>> uncovered((Entry("a look", Composed(()), ""),))
+    'NO PROMISE covers what this entry told: 1 (unpaid).'
+    """
+    found = [f"{number} ({entry.outside})" for number, entry in enumerate(entries, 1) if entry.outside]
+    if not found:
+        return ""
+    what = "this entry" if len(found) == 1 else "these entries"
+    rest = " What is said of odds is for the others." if len(found) < len(entries) else ""
+    return f"NO PROMISE covers what {what} told: {', '.join(found)}.{rest}"
+
+
+def flag(entry: Entry) -> str:
+    """What is written behind the name of an entry that no promise covers."""
+    return f" [NOT PRIVATE: {entry.outside}]" if entry.outside else ""
 
 
 @dataclass(frozen=True)
@@ -114,7 +147,7 @@ class MemoryStore:
 _SCHEMA = (
     "create table if not exists settings (document text not null)",
     "create table if not exists entries"
-    " (number integer primary key, name text not null, event text not null, time text not null)",
+    " (number integer primary key, name text not null, event text not null, time text not null, seeded integer)",
     # append-only: what was spent stays spent
     "create trigger if not exists keep before delete on entries begin select raise(abort, 'append-only'); end",
     "create trigger if not exists fix before update on entries begin select raise(abort, 'append-only'); end",
@@ -198,10 +231,10 @@ class SqliteStore:
 
     def _read(self, connection: sqlite3.Connection) -> tuple[Entry, ...]:
         known = self._known
-        fresh = connection.execute(
-            "select name, event, time from entries where number > ? order by number", (len(known),)
-        ).fetchall()
-        known += tuple(Entry(name, Event.from_dict(json.loads(event)), time) for name, event, time in fresh)
+        # whatever columns there are, in one statement: older files get `seeded` with the first entry that needs it
+        found = connection.execute("select * from entries where number > ? order by number", (len(known),))
+        names = [column[0] for column in found.description]
+        known += tuple(_entry(dict(zip(names, row, strict=True))) for row in found.fetchall())
         self._known = known
         return known
 
@@ -232,10 +265,17 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _write(connection: sqlite3.Connection, entry: Entry) -> None:
-    connection.execute(
-        "insert into entries (name, event, time) values (?, ?, ?)",
-        (entry.name, json.dumps(entry.event.to_dict()), entry.time),
-    )
+    content = (entry.name, json.dumps(entry.event.to_dict()), entry.time)
+    if not entry.seeded:
+        connection.execute("insert into entries (name, event, time) values (?, ?, ?)", content)
+        return
+    if "seeded" not in [column[1] for column in connection.execute("pragma table_info(entries)")]:
+        connection.execute("alter table entries add column seeded integer")
+    connection.execute("insert into entries (name, event, time, seeded) values (?, ?, ?, 1)", content)
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    return Entry(row["name"], Event.from_dict(json.loads(row["event"])), row["time"], bool(row.get("seeded")))
 
 
 def _write_marks(connection: sqlite3.Connection, marks: tuple[Mark, ...]) -> None:

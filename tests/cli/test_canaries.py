@@ -137,6 +137,22 @@ ODD = {
 }
 
 
+UNPAID = ["--i-accept-unpaid-evaluation", "--repeats", "1", "--epsilons", "1", "-o", "f.png"]
+
+
+@pytest.mark.parametrize("rows", [0, 2, 23])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_unpaid_evaluations_that_fail(people, rows, jobs):
+    """Too few rows to hold any out, or of one kind: the number of rows is told in the file alone."""
+    canaries(rows).with_columns(town=pl.lit("here")).write_csv(people.folder / "people.csv")
+    result = people("frontier", "people.csv", "-t", "town", *UNPAID, "--models", "logistic", "--jobs", jobs)
+    assert result.exit_code == 1 and "Why is written to 'f.txt'" in result.stderr, result.output
+    assert not any(sign.isdigit() for sign in result.output)
+    why = (people.folder / "f.txt").read_text()
+    assert why.startswith("NOT PRIVATE") and "The evaluation failed: " in why
+    assert people("ledger", "show", "people.csv").output.count("UNPAID") >= 1
+
+
 @pytest.mark.parametrize("odd", ODD)
 def test_files_that_are_odd(people, odd):
     silent(people(*MODEL), paid=True)
@@ -148,7 +164,7 @@ def test_files_that_are_odd(people, odd):
             ["describe", name, "-e", "1"],
             ["fit", name, "-t", "wage", "-e", "1", "-o", "m2.json", "--force"],
             ["predict", "m.json", name, *OUT, "--force"],
-            ["frontier", name, "-t", "wage", "--public", "--repeats", "1", "--epsilons", "1", "-o", "f.png", "--force"],
+            ["frontier", name, "-t", "wage", *UNPAID, "--force"],
             ["anonymise", name, "-q", "wage", "-q", "town", *OUT, "--force", "--report", "r.html"],
             ["risk", name, "-q", "wage,town", "-o", "risk.txt", "--force"],
         ]
@@ -156,8 +172,6 @@ def test_files_that_are_odd(people, odd):
             result = people(*arguments, input="")
             if arguments[0] in ("init", "frontier") and odd == "a row of names as header":
                 continue  # a first line of plain words is a header, and its names are shown
-            if arguments[0] == "frontier" and result.exit_code == 0:
-                continue  # rows that are public
             silent(result, paid=arguments[0] in ("describe", "fit"))
 
 

@@ -98,6 +98,29 @@ def test_outputs_are_checked_first(tmp_path, capsys):
     assert there.read_text() == "old" and os.listdir(tmp_path) == ["there"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="special files of POSIX")
+def test_special_files_are_not_replaced(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", os.devnull):
+        with pytest.raises(typer.Exit):
+            console.writing(path, force=True)
+        assert "no ordinary file" in capsys.readouterr().err
+
+
+def test_inputs_that_are_not_there_yet(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(typer.Exit):
+        console.writing("new.ledger", inputs=[tmp_path / "." / "new.ledger"])
+    assert "read or kept" in capsys.readouterr().err
+
+
+def test_hints_are_for_the_command_line():
+    assert console.spoken("It failed. Hint: encode with OneHotEncoder(categories=...).").startswith(
+        "It failed. Hint: in privacy.toml"
+    )
+    assert console.spoken("It failed. Hint: --force.") == "It failed. Hint: --force."
+
+
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="rights do not stop this user")
 def test_a_folder_without_rights(tmp_path, capsys):
     tmp_path.chmod(0o500)

@@ -1,6 +1,7 @@
 """privacy.toml: read strictly, written so that it reads back, and headers that may be rows."""
 
 import gzip
+import json
 from pathlib import Path
 
 import polars as pl
@@ -114,6 +115,14 @@ def test_a_header_is_one_line(tmp_path):
     assert missing(path, ["age", "x"]) == ["x"]
 
 
+def test_lines_that_end_by_a_carriage_return(table):
+    path = table.folder / "visits.csv"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
+    assert header(path).names == ("patient", "age", "ward", "cost", "ill")
+    result = table("describe", "visits.csv", "-e", "2", "--columns", "ward", "--seed", "1", "--json")
+    assert result.exit_code == 0 and abs(json.loads(result.stdout)["count"]["value"] - 2000) < 50, result.output
+
+
 def test_a_header_of_parquet_is_its_schema(tmp_path):
     pl.DataFrame({"age": [1], "ward": ["CANARY"], "on": [None]}).write_parquet(tmp_path / "a.parquet")
     found = header(tmp_path / "a.parquet")
@@ -122,7 +131,11 @@ def test_a_header_of_parquet_is_its_schema(tmp_path):
 
 @pytest.mark.parametrize(
     "line",
-    ["CANARY,31", "CANARY,CANARY", "CANARY,2024-05-01", "CANARY,", "CANARY\x1b[31m,b", "CANARY;b;c", "1e5,CANARY"],
+    [
+        *("CANARY,12/03/1961", "CANARY,120/80", "CANARY,$45", "CANARY,12:30", "CANARY,-", "CANARY, b"),
+        *('CANARY,"b\nc",d', 'CANARY,"b'),
+        *("CANARY,31", "CANARY,CANARY", "CANARY,2024-05-01", "CANARY,", "CANARY\x1b[31m,b", "CANARY;b;c", "1e5,CANARY"),
+    ],
 )
 def test_a_header_that_may_be_a_row_is_refused_unprinted(line, tmp_path):
     path = tmp_path / "a.csv"

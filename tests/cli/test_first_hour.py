@@ -96,6 +96,21 @@ LINE = {
     "a wrong model": ([*FIT, "-m", "logistics"], "Did you mean 'logistic'?"),
     "a model for numbers": ([*FIT[:3], "ill", *FIT[4:]], "is a category in privacy.toml. Hint: --model logistic"),
     "a model for classes": ([*FIT, "-m", "logistic"], "is a number in privacy.toml. Hint: --model linear"),
+    "a delta too large": (["describe", "visits.csv", "-e", "1", "--delta", "0.01"], "too large for n = 2000"),
+    "a delta too large for a model": ([*FIT, "--delta", "0.01"], "too large for n = 2000"),
+    "a method that is none": (
+        ["anonymise", "visits.csv", "-q", "age", "--method", "optmal", "-o", "x.csv"],
+        "must be one of optimal",
+    ),
+    "l without a sensitive column": (
+        ["anonymise", "visits.csv", "-q", "age", "--l", "2", "-o", "x.csv"],
+        "Hint: --sensitive NAME",
+    ),
+    "a fraction of nothing": (["risk", "visits.csv", "-q", "age", "--fraction", "0", "-o", "x.txt"], "must be > 0"),
+    "a model of the other kind": (
+        ["frontier", "visits.csv", "-t", "cost", "--simulate", "--expected", "0.5", "--models", "svm", "-o", "x.png"],
+        "Hint: --models linear",
+    ),
     "more than the budget": ([*FIT[:5], "9", *FIT[6:]], "Hint: ask with epsilon <= 4"),
 }
 
@@ -116,6 +131,10 @@ def test_on_the_command_line(table, mistake):
         (["describe", "visits.csv", "-e", "1", "--delta", "5"], "such as 1e-6"),
         (["describe", "visits.csv"], "--epsilon"),
         (["descrbe", "visits.csv"], "No such command"),
+        (
+            ["frontier", "visits.csv", "-t", "cost", "--simulate", "--epsilons", "0.1,x", "-o", "f.png"],
+            "--epsilons: it must be a number > 0",
+        ),
     ],
 )
 def test_usage(table, arguments, told):

@@ -57,6 +57,49 @@ def test_the_rest_of_the_file_is_never_read(run):
     )
 
 
+def test_a_mistake_is_asked_again(run):
+    (run.folder / "v.csv").write_text("age,ward\n")
+    answers = ["nobody", "row", "nmber", "number", "0", "5:1", "0:120", "category", "north", "north,south"]
+    answers += ["many", "5000", "-1", "1.5", "0.5", "1e-6", ""]
+    result = run("init", "v.csv", input="\n".join(answers) + "\n")
+    assert result.exit_code == 0, result.output
+    for told in ("to be the unit", "must be one of", "two numbers", "low < high", "two or more", "whole number", "> 0"):
+        assert told in result.output, told
+    facts = read(run.folder / "privacy.toml")
+    assert (facts.columns["age"].high, facts.n, facts.epsilon, facts.delta) == (120, 5000, 1.5, 1e-6)
+
+
+def test_truths_of_parquet(run):
+    pl.DataFrame({"seen": [True]}).write_parquet(run.folder / "v.parquet")
+    options = ["--unit", "row", "--epsilon", "1"]
+    wrong = run("init", "v.parquet", "--category", "seen=yes,no", *options)
+    assert wrong.exit_code == 1 and "--category seen=false,true" in wrong.stderr
+    assert run("init", "v.parquet", "--category", "seen=False,true", *options).exit_code == 0
+    assert read(run.folder / "privacy.toml").columns["seen"].values == (False, True)
+
+
+def test_whole_numbers(run):
+    (run.folder / "v.csv").write_text("age,ward\n")
+    options = ["--number", "age=0:120", "--skip-rest", "--unit", "row", "--epsilon", "1"]
+    assert "no --number" in run("init", "v.csv", *options, "--whole", "ward").output
+    assert run("init", "v.csv", *options, "--whole", "age").exit_code == 0
+    assert read(run.folder / "privacy.toml").columns["age"].whole
+
+
+def test_one_account_for_one_table(run):
+    (run.folder / "v.csv").write_text(HEADER)
+    (run.folder / "sub").mkdir()
+    assert run("init", "v.csv", *OPTIONS, "--skip-rest", "--ledger", "mine.ledger").exit_code == 0
+    first = read(run.folder / "privacy.toml")
+    first.account()
+    assert run("init", "v.csv", *OPTIONS, "--skip-rest", "-o", "sub/p.toml").exit_code == 0
+    assert read(run.folder / "sub" / "p.toml").ledger.resolve() == first.ledger.resolve()
+    second = run("init", "v.csv", *OPTIONS, "--skip-rest", "-o", "q.toml", "--ledger", "new.ledger")
+    assert second.exit_code == 0 and "there is an account of these data already" in second.stderr
+    lost = run("init", "v.csv", *OPTIONS, "--skip-rest", "-o", "mine.ledger", "--force")
+    assert lost.exit_code == 1 and "read or kept" in lost.stderr
+
+
 def test_nobody_to_answer(run):
     (run.folder / "v.csv").write_text("age,ward\n")
     result = run("init", "v.csv", "--number", "age=0:120", "--unit", "row", input="")

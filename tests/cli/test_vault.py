@@ -109,6 +109,10 @@ def test_passphrases_are_typed_or_read(run, monkeypatch, tmp_path):
     assert "correct horse" not in made.output
     run("verify", "a.vault", input="correct horse canary\n")
     (tmp_path / "pass").write_text("correct horse canary\n")
+    (tmp_path / "pass").chmod(0o644)
+    open_to_all = run("verify", "a.vault", "--passphrase-file", "pass", code=1)
+    assert "must be its owner's alone. Got mode 0644. Hint: chmod 600" in open_to_all.output
+    (tmp_path / "pass").chmod(0o600)
     run("verify", "a.vault", "--passphrase-file", "pass")
     wrong = run("verify", "a.vault", input="correct horse finch\n", code=1)
     assert "The passphrase does not open this vault" in wrong.output and "finch" not in wrong.output
@@ -140,8 +144,20 @@ def test_no_verb_takes_a_secret_or_a_person_on_the_command_line():
 
 def test_errors_are_one_sentence_without_values(run, clinic):
     pl.DataFrame({"ssn": ["x-canary"], "cost": [1]}).write_csv("bad.csv")
-    only = ["--identifiers", "ssn", *KEY]
-    bad = run("pseudonymise", "clinic.vault", "bad.csv", "-o", "b.csv", *only, "--purpose", "research", code=1)
+    only = ["--identifiers", "ssn", "--keep", "name,born", *KEY]
+    bad = run(
+        "pseudonymise",
+        "clinic.vault",
+        "bad.csv",
+        "-o",
+        "b.csv",
+        "--identifiers",
+        "ssn",
+        *KEY,
+        "--purpose",
+        "research",
+        code=1,
+    )
     assert "1 in `ssn`" in bad.output and "canary" not in bad.output and "Traceback" not in bad.output
     (clinic / "person.json").write_text('"Zoe Canary"')
     broken = run("find", "clinic.vault", "--person", "person.json", *KEY, code=1)
@@ -158,4 +174,100 @@ def test_columns_are_mapped_to_fields():
 
 def test_every_verb_shows_an_example():
     for command in verbs.app.registered_commands:
-        assert "Examples:" in inspect.getdoc(command.callback), command.callback.__name__
+        text = inspect.getdoc(command.callback)
+        assert "For example:\n\n    discreet vault" in text, command.callback.__name__
+
+
+def test_a_partners_table_comes_back_and_keys_are_changed(run, clinic):
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    run("share", "clinic.vault", "visits.csv", "-o", "for.csv", *WHO, *KEY, "--partner", "university")
+    run("rotate", "clinic.vault", "--purpose", "research", *KEY)
+    who = ["--purpose", "research", *KEY]
+    back = ["unshare", "clinic.vault", "for.csv", "--partner", "university", *who]
+    said = run(*back, "-o", "back.csv").stdout
+    assert "Written: back.csv, 3 rows. Entry 8 of the register." in said
+    run(*back, "-o", "old.csv", "--version", "1")
+    run("reseal", "clinic.vault", "out.csv", "-o", "new.csv", *who)
+    words = {name: set(pl.read_csv(f"{name}.csv")["pseudonym"]) for name in ("out", "back", "old", "new")}
+    assert words["new"] == words["back"] and words["old"] == words["out"] and not words["new"] & words["out"]
+    run(*back, "-o", "back.csv", code=1)
+    run(*back, "-o", "back.csv", "--force")
+
+
+def test_the_receipt_is_of_the_table_itself(run, clinic, monkeypatch):
+    """Another process may write to the register at any moment."""
+    from discreet.pseudonyms.vault import Vault
+
+    real = Vault.pseudonymise
+
+    def busy(vault, *arguments, **options):
+        made = real(vault, *arguments, **options)
+        vault.add_purpose("other")
+        return made
+
+    monkeypatch.setattr(Vault, "pseudonymise", busy)
+    made = run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    assert "Written: out.csv, 3 rows. Entry 4 of the register." in made.stdout
+
+
+def test_tables_and_lines_end(run, clinic):
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    assert "'out' is gone" in run("retire", "clinic.vault", "out", *KEY).stdout
+    assert "There is no table 'nope'" in run("retire", "clinic.vault", "nope", *KEY, code=1).output
+    assert "suppression list: 0" in run("purge", "clinic.vault", *KEY).stdout
+
+
+def test_workers_need_derived_links(run, clinic):
+    assert (
+        "derived links" in run("worker-file", "clinic.vault", "-o", "w", "--purpose", "research", *KEY, code=1).output
+    )
+    run("create", "d.vault", *FIELDS, *IDENTITIES, "--links", "derived", "--key-file", "d.key")
+    run("purpose", "d.vault", "research", "--key-file", "d.key")
+    run("worker-file", "d.vault", "-o", "w", "--purpose", "research", "--key-file", "d.key")
+    assert stat.S_IMODE((clinic / "w").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("address", ["postgresql://ada:s3cret@127.0.0.1/x", "postgresql://127.0.0.1/x?password=s3cret"])
+def test_no_password_is_on_the_command_line(run, clinic, address):
+    for words in (["verify", address], ["create", address, *FIELDS, *IDENTITIES]):
+        refused = run(*words, *KEY, code=2)
+        assert "PGPASSFILE" in refused.output and "s3cret" not in refused.output
+
+
+def test_days_are_dates_or_numbers(run, clinic):
+    run("purpose", "clinic.vault", "billing", "--retention", "30", *KEY)
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY, "--retention", "0")
+    for words in (["--keep", "100", "--ground", "Article 17(1)(b)"], ["--keep", "soon"]):
+        person = ["--person", "person.json", "--reason", "asked", "--yes"]
+        run("erase", "clinic.vault", *person, *words, *KEY, code=0 if "100" in words else 1)
+
+
+def test_what_is_overdue_alone_is_written(run, clinic):
+    from discreet.pseudonyms import entries
+
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY, "--retention", "2020-01-01")
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "late.csv", *WHO, *KEY, "--retention", "2999-01-01")
+    run("register", "clinic.vault", "--overdue", "-o", "late.json", *KEY)
+    run("register", "clinic.vault", "--overdue", "-o", "overdue.csv", *KEY)
+    assert [one["table"] for one in json.loads((clinic / "late.json").read_text())] == ["out"]
+    assert pl.read_csv("overdue.csv")["table"].to_list() == ["out"]
+    assert pl.read_csv("overdue.csv").columns == list(entries.Entry().public())
+
+
+def test_a_vault_that_is_there_gets_no_new_key_file(run, clinic):
+    refused = run("create", "clinic.vault", *FIELDS, *IDENTITIES, "--key-file", "other.key", code=1)
+    assert "There is a file 'clinic.vault' already" in refused.output and not (clinic / "other.key").exists()
+
+
+def test_hints_are_words_of_the_command_line(run, clinic, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    shared = run("share", "clinic.vault", "visits.csv", "-o", "for.csv", *WHO, *KEY, "--partner", "university")
+    assert "Hint: --require-k 5 refuses" in shared.stderr and "require_k=5" not in shared.stderr
+    listed = run("register", "clinic.vault", *KEY).stdout
+    assert "partner" in listed and listed.count("university") >= 2
+    rows = pl.read_csv("visits.csv").vstack(pl.read_csv("visits.csv").with_columns(ssn=None, name=None))
+    rows.write_csv("holes.csv")
+    skip = ["--missing", "skip", "--partner", "university"]
+    told = run("share", "clinic.vault", "holes.csv", "-o", "holes-out.csv", *WHO, *KEY, *skip)
+    assert "Note: 3 rows were left out" in told.stderr
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "x.csv", "--identifiers", "ssn", *WHO[2:], *KEY, code=1)

@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -9,6 +12,8 @@ import pytest
 
 from discreet.cli.facts import read
 from discreet.models.saving import opened
+
+from .conftest import visits
 
 
 def charges(run):
@@ -55,6 +60,8 @@ def test_fit_and_predict(table):
     result = table("predict", "model.json", "new.csv", "-o", "out.csv")
     assert result.exit_code == 0, result.output
     head, first, *rest = csv.reader((table.folder / "out.csv").read_text().splitlines())
+    if os.name == "posix":
+        assert (table.folder / "out.csv").stat().st_mode & 0o777 == 0o600
     assert head == ["predicted cost"] and 30 < float(first[0]) < 60 and rest == [[""], [""]]
     new.write_parquet(table.folder / "new.parquet")
     assert table("predict", "model.json", "new.parquet", "-o", "out2.csv", "--json").exit_code == 0
@@ -115,6 +122,135 @@ def test_what_was_paid_for_is_shown_even_if_it_cannot_be_written(table, monkeypa
         result = table(*arguments)
         assert result.exit_code == 1 and "Receipt" in result.stdout and "No space left" in result.stderr
     assert len(charges(table)) == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
+@pytest.mark.parametrize("end", ["> /dev/full", "| true"])
+def test_what_was_paid_for_is_written_even_if_it_cannot_be_shown(table, end):
+    command = f"{sys.executable} -m discreet.cli fit visits.csv -t cost -e 1 -o m.json {end}"
+    subprocess.run(command, shell=True, cwd=table.folder, capture_output=True)
+    assert opened(table.folder / "m.json").target == "cost" and charges(table) == ["LinearRegression"]
+
+
+def test_what_was_taken_meanwhile_is_kept_beside(table, monkeypatch):
+    from discreet.models import LinearRegression
+
+    fit = LinearRegression.fit
+
+    def slow(self, *arguments):
+        (table.folder / "m.json").write_text("of somebody else")
+        return fit(self, *arguments)
+
+    monkeypatch.setattr(LinearRegression, "fit", slow)
+    result = table("fit", "visits.csv", "-t", "cost", "-e", "1", "-o", "m.json")
+    assert result.exit_code == 1 and "was taken meanwhile" in result.stderr and "Receipt" in result.stdout
+    (beside,) = table.folder.glob("m.json.*")
+    assert opened(beside).target == "cost" and (table.folder / "m.json").read_text() == "of somebody else"
+
+
+@pytest.mark.parametrize("name", ["privacy.toml", "visits.ledger", "visits.csv"])
+def test_no_output_takes_the_place_of_what_is_kept(table, name):
+    table("fit", "visits.csv", "-t", "cost", "-e", "1", "-o", "m.json")
+    before = (table.folder / name).read_bytes()
+    for arguments in (
+        ["fit", "visits.csv", "-t", "cost", "-e", "0.1"],
+        ["predict", "m.json", "visits.csv"],
+    ):
+        result = table(*arguments, "-o", name, "--force")
+        assert result.exit_code == 1 and "read or kept" in result.stderr, result.output
+    assert (table.folder / name).read_bytes() == before and len(charges(table)) == 1
+
+
+def test_an_account_that_is_not_there_yet_is_kept_too(table):
+    result = table("fit", "visits.csv", "-t", "cost", "-e", "1", "-o", "visits.ledger")
+    assert result.exit_code == 1 and "read or kept" in result.stderr
+    assert charges(table) == []
+
+
+def test_descriptions_are_whole_in_a_narrow_terminal(table, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    path = table.folder / "privacy.toml"
+    path.write_text(path.read_text().replace("high = 100", "high = 90000000"))
+    (table.folder / "visits.csv").write_text(
+        visits().with_columns(pl.col("age", "cost") * 300_000).write_csv(), encoding="utf-8"
+    )
+    result = table("describe", "visits.csv", "-e", "2", "--seed", "1")
+    assert result.exit_code == 0 and "…" not in result.stdout and "e+0" not in result.stdout, result.stdout
+    assert max(map(len, result.stdout.splitlines()[:20])) <= 80
+    assert "(other or missing)" in result.stdout and "15,0" in result.stdout
+
+
+def test_whole_numbers_have_whole_quartiles(table):
+    path = table.folder / "privacy.toml"
+    path.write_text(path.read_text().replace("high = 100", "high = 100\nwhole = true", 1))
+    visits().with_columns(pl.col("age").round(0)).write_csv(table.folder / "visits.csv")
+    result = table("describe", "visits.csv", "-e", "2", "--columns", "age", "--json")
+    quartiles = json.loads(result.stdout)["columns"]["age"]["quartiles"]
+    assert all(float(one["value"]).is_integer() for one in quartiles)
+
+
+def test_a_seeded_picture_says_so(table, monkeypatch):
+    from discreet.cli import pictures
+
+    drawn, figure = [], pictures.figure
+
+    def watched(found):
+        drawn.append(figure(found))
+        return drawn[-1]
+
+    monkeypatch.setattr(pictures, "figure", watched)
+    for seed in (["--seed", "1"], []):
+        table("describe", "visits.csv", "-e", "1", "-o", "v.png", "--force", *seed)
+    assert [one.get_suptitle() for one in drawn] == [pictures.SEEDED, ""]
+
+
+@pytest.mark.parametrize("values", ["false, true", '"false", "true"'])
+def test_columns_of_true_and_false(table, values):
+    facts = f'\n[columns.seen]\nkind = "category"\nvalues = [{values}]\n'
+    path = table.folder / "privacy.toml"
+    path.write_text(path.read_text().replace("visits.csv", "visits.parquet") + facts)
+    visits().with_columns(seen=pl.col("age") > 25).write_parquet(table.folder / "visits.parquet")
+    result = table("describe", "visits.parquet", "-e", "2", "--columns", "seen", "--json")
+    if '"' in values:
+        assert result.exit_code == 1 and "no value would match" in result.stderr and charges(table) == []
+        return
+    found = json.loads(result.stdout)["columns"]["seen"]
+    assert found["values"] == [False, True] and abs(found["counts"][1] - 1500) < 100 and found["other"] < 200
+
+
+def test_columns_of_another_kind_are_refused_before_they_are_paid_for(table):
+    path = table.folder / "privacy.toml"
+    path.write_text(path.read_text().replace("visits.csv", "visits.parquet"))
+    visits().with_columns(pl.col("age").cast(pl.String)).write_parquet(table.folder / "visits.parquet")
+    result = table("fit", "visits.parquet", "-t", "cost", "-e", "1", "-o", "m.json")
+    assert result.exit_code == 1 and "'age' holds text" in result.stderr and "OneHot" not in result.stderr
+    assert charges(table) == []
+
+
+def test_no_row_is_read_before_it_is_paid_for(table):
+    path = table.folder / "visits.csv"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:7], "a,b", *lines[7:]]) + "\n")
+    for arguments in (["describe", "visits.csv", "-e", "1"], ["fit", "visits.csv", "-t", "cost", "-e", "1", "-o", "m"]):
+        result = table(*arguments)
+        assert result.exit_code == 1 and "retrying" not in result.stderr, result.output
+    assert len(charges(table)) == 2
+
+
+def test_facts_of_another_file(table):
+    visits().write_csv(table.folder / "other.csv")
+    for arguments in (
+        ["describe", "other.csv", "-e", "1", "--facts", "privacy.toml"],
+        ["ledger", "show", "other.csv"],
+    ):
+        result = table(*arguments)
+        assert result.exit_code == 1 and "is about 'visits.csv'" in result.stderr, result.output
+
+
+def test_studies_do_not_overwrite(run):
+    (run.folder / "sy6.csv").write_text("old")
+    result = run("study", "sy6", "--quick", "-o", ".")
+    assert result.exit_code == 1 and "--force" in result.stderr and (run.folder / "sy6.csv").read_text() == "old"
 
 
 def test_the_version(run):
@@ -210,13 +346,57 @@ FEW = ["--epsilons", "0.3,3", "--repeats", "2"]
 
 
 def test_frontier_on_public_and_on_invented_rows(table):
+    refused = table("frontier", "visits.csv", "-t", "cost", "--public", *FEW, "-o", "f.png")
+    assert refused.exit_code == 1 and "names a ledger: these rows are private" in refused.stderr
+    path = table.folder / "privacy.toml"
+    path.write_text(path.read_text().replace("[data]", "[data]\npublic = true"))
     result = table("frontier", "visits.csv", "-t", "cost", "--public", *FEW, "-o", "f.png")
     assert result.exit_code == 0 and "linear" in result.stdout, result.output
     assert (table.folder / "f.png").exists() and "epsilon" in (table.folder / "f.csv").read_text()
-    (table.folder / "visits.csv").write_text("no row is read\n")
-    result = table("frontier", "visits.csv", "-t", "cost", "--simulate", "--expected", "0.6", *FEW, "-o", "g.png")
+    (table.folder / "visits.csv").unlink()  # no row is read
+    simulate = ["--simulate", "--expected", "0.6", "--n", "300"]
+    result = table("frontier", "visits.csv", "-t", "cost", *simulate, *FEW, "-o", "g.png")
     assert result.exit_code == 0, result.output
+    assert pl.read_csv(table.folder / "g.csv")["n"].max() == 300
     assert charges(table) == []
+
+
+def test_frontier_keeps_the_promise_that_fit_would_make(table, monkeypatch):
+    import discreet.evaluate
+
+    seen, whole = [], discreet.evaluate.frontier
+
+    def watched(estimators, X, y, **more):
+        seen.append((estimators["linear"], X, y))
+        return whole(estimators, X, y, **more)
+
+    monkeypatch.setattr(discreet.evaluate, "frontier", watched)
+    path = table.folder / "privacy.toml"
+    text = path.read_text()
+    path.write_text(text.replace("n = 2000", 'n = 100\nunit = "patient"'))
+    simulate = ["frontier", "visits.csv", "-t", "cost", "--simulate", "--expected", "0.6", *FEW]
+    result = table(*simulate, "-o", "f.png")
+    assert result.exit_code == 1 and "--rows-per-unit" in result.stderr
+    path.write_text(path.read_text().replace("n = 100", "n = 100\nmax_rows_per_unit = 3"))
+    result = table(*simulate, "-o", "f.png")
+    assert result.exit_code == 0, result.output
+    result = table("frontier", "visits.csv", "-t", "cost", "--i-accept-unpaid-evaluation", *FEW, "-o", "g.png")
+    assert result.exit_code == 0, (result.output, (table.folder / "g.txt").read_text())
+    for model, X, _ in seen:
+        assert (model.neighbours, model.unit, model.max_rows_per_unit) == ("add-remove", "patient", 3)
+        assert X["patient"].n_unique() < len(X) / 1.5
+    assert len(seen[0][1]) == 375 and len(seen) == 2
+    path.write_text(text.replace("delta = 1e-6", 'delta = 1e-6\nneighbours = "replace-one"'))
+    assert table(*simulate, "--n", "100", "-o", "h.png").exit_code == 0
+    assert seen[2][0].neighbours == "replace-one" and seen[2][0].unit is None
+
+
+def test_what_other_processes_say_is_told(table):
+    path = table.folder / "privacy.toml"
+    path.write_text(path.read_text().replace("delta = 1e-6", "delta = 0.0"))
+    simulate = ["frontier", "visits.csv", "-t", "cost", "--simulate", "--expected", "0.6", "--n", "100"]
+    result = table(*simulate, "--models", "adassp", "--jobs", "2", *FEW, "-o", "f.png")
+    assert result.exit_code == 1 and "delta" in result.stderr and "joblib" not in result.stderr, result.output
 
 
 def test_frontier_on_private_rows_is_marked_recorded_and_not_shown(table):
@@ -228,6 +408,10 @@ def test_frontier_on_private_rows_is_marked_recorded_and_not_shown(table):
     assert result.exit_code == 0 and "R²" not in result.output and "NOT PRIVATE" in result.stdout, result.output
     assert (table.folder / "f.csv").read_text().startswith("# NOT PRIVATE")
     assert (table.folder / "f.txt").read_text().startswith("NOT PRIVATE")
+    words = (table.folder / "f.txt").read_text()
+    assert "must be public" not in words and "the ledger has it on record" in words
+    if os.name == "posix":
+        assert all((table.folder / f"f{end}").stat().st_mode & 0o077 == 0 for end in (".png", ".csv", ".txt"))
     assert charges(table) == ["UNPAID EVALUATION, NOT PRIVATE: frontier of cost"]
     assert read(table.folder / "privacy.toml").account().spent == 0
 

@@ -35,8 +35,8 @@ def test_known_answers_of_derived_keys():
     head = b"28:discreet vault, keys, form 1,"
     assert master.derive("lookup") == hkdf(bytes(range(32)), head + b"6:lookup,")
     assert master.derive("use", "é") == hkdf(bytes(range(32)), head + b"3:use,2:\xc3\xa9,")
-    tail = b"5:study,1:2,7:partner,12:university-x,"
-    assert master.token_keys("study", "university-x", 2) == (
+    tail = b"5:study,1:2,6:AbC-_9,7:partner,12:university-x,"
+    assert master.token_keys("study", "university-x", 2, "AbC-_9") == (
         hkdf(bytes(range(32)), head + b"12:token cipher," + tail),
         hkdf(bytes(range(32)), head + b"11:token check," + tail),
     )
@@ -54,15 +54,16 @@ def test_different_parts_give_different_keys(one, two):
 def test_token_keys_of_all_kinds_differ():
     master = Master.random()
     asked = [
-        ("p", None, 1),
-        ("p", "", 1),
-        ("p", "holder", 1),
-        ("p", "partner", 1),
-        ("p", None, 2),
-        ("p", "1", 1),
-        ("p1", None, 1),
+        ("p", None, 1, "AAAAAA"),
+        ("p", None, 1, "AAAAAB"),
+        ("p", "", 1, "AAAAAA"),
+        ("p", "holder", 1, "AAAAAA"),
+        ("p", "partner", 1, "AAAAAA"),
+        ("p", None, 2, "AAAAAA"),
+        ("p", "1", 1, "AAAAAA"),
+        ("p1", None, 1, "AAAAAA"),
     ]
-    found = [key for purpose, partner, version in asked for key in master.token_keys(purpose, partner, version)]
+    found = [key for parts in asked for key in master.token_keys(*parts)]
     assert len(set(found)) == 2 * len(asked) and {len(key) for key in found} == {32}
 
 
@@ -70,7 +71,7 @@ def test_arguments_of_keys():
     master = Master.random()
     for version in (0, -1, True, "1"):
         with pytest.raises(ValueError, match="version"):
-            master.token_keys("p", None, version)
+            master.token_keys("p", None, version, "AAAAAA")
     with pytest.raises(ValueError, match="label"):
         master.derive("")
     with pytest.raises(ValueError, match="valid Unicode"):

@@ -22,6 +22,7 @@ from discreet.pseudonyms.vault import Vault
 pytestmark = [
     pytest.mark.catalogue("PS1"),
     pytest.mark.filterwarnings("ignore::discreet.pseudonyms.errors.LinkWarning"),
+    pytest.mark.filterwarnings("ignore::discreet.pseudonyms.errors.RowsWarning"),
 ]
 WHO = ["ssn", "name", "born"]
 SSN, NAME = "918273645", "Zoë Kanarienvogel"

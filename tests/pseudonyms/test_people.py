@@ -86,6 +86,44 @@ def test_identities_of_two_people_in_one_row(vault, people):
         vault.find({"ssn": "1", "name": "Ann", "born": BORN})
     found = people.resolve(vault, ssn=["1"], name=["Ann"], born=[BORN])
     assert same(found.ids[0], one) and not same(one, two)
+    assert same(people.resolve(vault, name=["Ann"], born=[BORN]).ids[0], one), "they turned out to be one"
+    assert vault.people.former.count() == 1 and vault.people.shared.count() == 0
+    assert vault.find({"ssn": "1", "name": "Ann", "born": BORN}).known
+    vault.verify()
+
+
+def test_one_table_gives_one_id_to_people_who_turn_out_to_be_one(vault, people):
+    """Also to rows that have nothing in common with the one that tells."""
+    people.resolve(vault, name=["Ann"], born=[BORN])
+    people.resolve(vault, ssn=["1"])
+    found = people.resolve(vault, ssn=["1", None, "1"], name=[None, "Ann", "Ann"], born=[None, BORN, BORN])
+    assert same(found.ids[0], found.ids[1]) and same(found.ids[0], found.ids[2])
+
+
+def test_chains_of_identities_are_merged(make, place, people):
+    """Name, mail and number were met apart; two rows tie them together."""
+    fields = {"ssn": "digits", "mail": "text", "name": "text"}
+    with make(place, fields=fields, identities={"ssn": ["ssn"], "mail": ["mail"], "name": ["name"]}) as vault:
+        for one in ({"ssn": ["1"]}, {"mail": ["a@b"]}, {"name": ["Ann"]}):
+            people.table(vault, next(iter(one)), **one)
+        people.table(vault, "weak", ssn=[None], mail=["a@b"], name=["Ann"])
+        assert vault.find({"name": "ann"}).tables == ("mail", "name", "weak")
+        people.table(vault, "whole", ssn=["1"], mail=["a@b"], name=[None])
+        for values in ({"ssn": "1"}, {"mail": "a@b"}, {"name": "Ann"}):
+            assert vault.find(values).tables == ("ssn", "mail", "name", "weak", "whole")
+        vault.erase(vault.find({"mail": "a@b"}), reason="asked")
+        assert all(store.count() == 0 for store in vault.people.stores())
+
+
+def test_something_sharper_keeps_people_apart(make, place, people):
+    """A mail and a name in one row, of people whose numbers differ."""
+    fields = {"ssn": "digits", "mail": "text", "name": "text"}
+    with make(place, fields=fields, identities={"ssn": ["ssn"], "mail": ["mail"], "name": ["name"]}) as vault:
+        one = people.resolve(vault, ssn=["1"], mail=["a@b"], name=[None]).ids[0]
+        two = people.resolve(vault, ssn=["2"], mail=[None], name=["Ann"]).ids[0]
+        found = people.resolve(vault, mail=["a@b"], name=["Ann"])
+        assert same(found.ids[0], one) and vault.people.former.count() == 0
+        assert same(people.resolve(vault, ssn=["2"]).ids[0], two) and vault.people.shared.count() == 2
 
 
 def test_order_of_rows_does_not_matter(make, tmp_path, people):
@@ -105,3 +143,28 @@ def test_derived_links_store_nobody(make, place, people):
         found = people.resolve(vault, ssn=["1", "2", None], name=["Ann", None, "Cy"], born=[BORN, None, BORN])
         assert found.person.all() and same(people.resolve(vault, ssn=["2"]).ids[0], found.ids[1])
         assert vault.people.links.count() == 0 and vault.links == "derived"
+
+
+def test_people_met_in_pieces_become_one_each(make, file, people):
+    """Random rows of 30 people with three identities each, some missing, then all of them: nobody is taken for two."""
+    rng = np.random.default_rng(5)
+    fields = {"ssn": "digits", "mail": "text", "name": "text"}
+    with make(file, fields=fields, identities={"ssn": ["ssn"], "mail": ["mail"], "name": ["name"]}) as vault:
+        for part in range(12):
+            who = rng.integers(0, 30, 8)
+            cells = {name: [f"{i}" if rng.random() < 0.5 else None for i in who] for name in fields}
+            found = people.table(vault, f"t{part}", **cells)
+            met = np.array([any(cells[name][row] for name in fields) for row in range(8)])
+            assert np.array_equal(found.person, met)
+        whole = {name: [f"{i}" for i in range(30)] for name in fields}
+        ids = people.table(vault, "all", **whole).ids
+        assert len(np.unique(ids, axis=0)) == 30 and vault.people.shared.count() == 0
+        assert vault.people.former.count() > 0 and vault.people.aliases.count() == 90
+        for name in fields:
+            assert same(people.resolve(vault, **{name: whole[name]}).ids, ids)
+        used = sum(vault.uses.count(run.uid) for run in vault.tables())
+        for i in range(30):
+            vault.erase(vault.find({"name": f"{i}"}), reason="asked")
+        assert used > 60 and sum(vault.uses.count(run.uid) for run in vault.tables()) == 0
+        assert all(store.count() == 0 for store in vault.people.stores())
+        vault.verify()

@@ -1,5 +1,6 @@
 """What is special about a server; everything else runs on both through the fixtures of conftest.py."""
 
+import contextlib
 import os
 import sys
 
@@ -24,14 +25,61 @@ def remote(request, place):
 
 def test_tls_unless_the_server_is_here():
     pytest.importorskip("sqlalchemy")
-    for host in ("localhost", "127.0.0.1", "::1", "", "/run/postgresql"):
-        assert postgres._ssl(host, None) == "prefer" and postgres._ssl(host, "disable") == "disable"
-    assert (
-        postgres._ssl("db.example", None) == "require" and postgres._ssl("db.example", "verify-full") == "verify-full"
-    )
+    assert postgres._ssl(True, None) == "prefer" and postgres._ssl(True, "disable") == "disable"
+    assert postgres._ssl(False, None) == "require" and postgres._ssl(False, "verify-full") == "verify-full"
     for weak in ("disable", "allow", "prefer"):
         with pytest.raises(ValueError, match="needs TLS"):
-            postgres._ssl("db.example", weak)
+            postgres._ssl(False, weak)
+
+
+@pytest.mark.parametrize(
+    ("host", "query", "environment"),
+    [
+        ("localhost", {}, {}),
+        ("127.0.0.1", {}, {"PGHOST": "db.example"}),
+        ("::1", {}, {}),
+        (None, {}, {}),
+        (None, {"host": "/run/postgresql"}, {}),
+        (None, {}, {"PGHOST": "/run/postgresql", "PGHOSTADDR": "127.0.0.1"}),
+        ("db.example", {"host": ("localhost", "::1")}, {}),
+    ],
+)
+def test_servers_on_this_machine(host, query, environment):
+    assert postgres._here(host, query, environment)
+
+
+@pytest.mark.parametrize(
+    ("host", "query", "environment"),
+    [
+        ("db.example", {}, {}),
+        (None, {}, {"PGHOST": "10.0.0.1"}),
+        (None, {}, {"PGHOSTADDR": "10.0.0.1"}),
+        ("localhost", {"hostaddr": "10.0.0.1"}, {}),
+        ("localhost", {}, {"PGHOSTADDR": "10.0.0.1"}),
+        ("localhost", {"service": "far"}, {}),
+        ("localhost", {}, {"PGSERVICE": "far"}),
+        ("localhost", {"host": "localhost,db.example"}, {}),
+        (None, {"host": ("localhost", "db.example")}, {}),
+        ("localhost.example", {}, {}),
+    ],
+)
+def test_servers_that_may_be_elsewhere(host, query, environment):
+    assert not postgres._here(host, query, environment)
+
+
+def test_the_environment_is_looked_at(key, monkeypatch):
+    pytest.importorskip("psycopg")
+    monkeypatch.setenv("PGHOST", "db.example")
+    with pytest.raises(ValueError, match="needs TLS"):
+        Vault.open("postgresql:///x?sslmode=disable", key_file=key)
+
+
+@pytest.mark.parametrize("scheme", ["POSTGRESQL", "postgresql+psycopg2", "Postgres"])
+def test_other_spellings_of_addresses(key, scheme):
+    pytest.importorskip("psycopg")
+    with pytest.raises(VaultError, match="is the server running") as caught:
+        Vault.open(f"{scheme}://me:hunter2secret@127.0.0.1:1/x", key_file=key)
+    assert "hunter2secret" not in str(caught.value)
 
 
 def test_addresses_that_are_wrong(key):
@@ -93,6 +141,38 @@ def test_values_are_not_in_errors_of_the_server(make, remote):
             )
     assert "CANARY" not in str(caught.value) and "23505" in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+def test_a_vault_works_on_after_a_lock_that_timed_out(make, remote, key, monkeypatch):
+    monkeypatch.setattr(postgres, "WAIT", 1)
+    with make(remote) as vault, Vault.open(remote, key_file=key) as other:
+        with other.database.transaction(), pytest.raises(VaultError, match=r"55P03.*held the vault"):
+            vault.add_purpose("late")
+        assert vault.purposes == ("research",)
+        vault.add_purpose("late")
+        vault.verify()
+
+
+def test_a_vault_works_on_after_a_query_that_failed(make, remote):
+    with make(remote) as vault:
+        for step in (vault.database.snapshot, vault.database.transaction, contextlib.nullcontext):
+            with pytest.raises(VaultError, match="42703"), step():
+                vault.database.read("select nonsense from settings")
+            assert vault.purposes == ("research",)
+        vault.add_purpose("more")
+
+
+def test_old_keys_are_vacuumed_and_what_a_server_keeps_is_told(make, remote, key, people):
+    from sqlalchemy import event
+
+    said = []
+    with make(remote) as vault:
+        event.listen(vault.database._engine, "before_cursor_execute", lambda *given: said.append(given[2]))
+        assert vault.rewrap(key_file=key) is False
+        assert "vacuum header, settings, register, chunks" in said
+        people.table(vault, "visits", ssn=["1"])
+        done = vault.erase(vault.find({"ssn": "1"}), reason="asked")
+        assert not done.cleaned
 
 
 def test_backups_are_the_servers(make, remote, tmp_path):

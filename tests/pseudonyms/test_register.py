@@ -10,7 +10,7 @@ import sqlite3
 import pytest
 
 from discreet.pseudonyms.entries import today
-from discreet.pseudonyms.errors import Tampered
+from discreet.pseudonyms.errors import Tampered, UnknownName, VaultError
 from discreet.pseudonyms.register import Anchor
 from discreet.pseudonyms.vault import Vault
 
@@ -36,7 +36,7 @@ def test_anchors(vault):
     anchor = vault.anchor()
     vault.add_purpose("more")
     assert str(vault.verify()) == "consistent, completeness unproven"
-    assert str(vault.verify(str(anchor))) == "consistent, complete up to entry 3 of 4"
+    assert str(vault.verify(str(anchor))) == "consistent, register complete up to entry 3 of 4"
     assert Anchor.parse(str(anchor)) == anchor and vault.register.at(3) == anchor
     with pytest.raises(Tampered, match="not the one of the anchor"):
         vault.verify(Anchor(3, "0" * 64))
@@ -101,6 +101,148 @@ def test_overdue_tables_are_listed_until_they_are_retired(vault, people):
     assert [entry.table for entry in vault.overdue("2999-01-02")] == ["kept"]
     assert not vault.find({"ssn": "1"}).locators
     vault.verify()
+
+
+# tables that come to their end
+
+
+def test_a_retired_table_is_known_while_a_model_depends_on_it(vault, people):
+    people.table(vault, "visits", ssn=["1"])
+    vault.used("visits", model="forest")
+    done = vault.retire("visits")
+    assert done.kept == ("visits",) and done.entries[0].details["kept for"] == ["model forest"]
+    person = vault.find({"ssn": "1"})
+    assert person.models == ("forest",) and vault.tables()[0].retired
+    assert vault.overdue("2999-01-01") == (), "the table itself is gone"
+    vault.verify()
+    assert vault.erase(person, reason="asked").models == ("forest",)
+    assert vault.retire_model("forest").kept == () and vault.tables() == ()
+    with pytest.raises(UnknownName, match="no model 'forest'"):
+        vault.retire_model("forest")
+    vault.verify()
+
+
+def test_a_shared_table_is_known_until_its_recipient_has_deleted_it(vault, people):
+    people.table(vault, "study", partner="university", ssn=["1"])
+    assert vault.retire("study").kept == ("study",)
+    assert vault.find({"ssn": "1"}).recipients == ("university",)
+    assert [entry.table for entry in vault.overdue("2999-01-01")] == ["study"], "the recipient still has it"
+    assert vault.retire("study", recipients=True).kept == ()
+    assert vault.tables() == () and vault.overdue("2999-01-01") == ()
+    assert not vault.find({"ssn": "1"}).locators
+    vault.verify()
+
+
+def test_a_name_of_several_tables_is_not_enough(vault, people):
+    people.table(vault, "table", ssn=["1"])
+    people.table(vault, "table", partner="university", ssn=["1"])
+    first, second = vault.tables()
+    with pytest.raises(VaultError, match=f"entry {first.entry}: 'research', 'the holder'"):
+        vault.retire("table")
+    assert vault.tables() == (first, second)
+    vault.retire("table", entry=first.entry)
+    assert vault.tables() == (second,)
+    with pytest.raises(UnknownName, match="of entry 99"):
+        vault.retire("table", entry=99)
+
+
+def test_what_stays_in_the_log_is_told(vault, people, key, monkeypatch):
+    people.table(vault, "visits", ssn=["1"])
+    for truth in (True, False):
+        monkeypatch.setattr(type(vault.database), "tidy", lambda self, truth=truth: truth)
+        assert vault.rewrap(key_file=key) is truth
+        people.table(vault, "again", ssn=["1"])
+        assert vault.retire("again").cleaned is truth
+        people.resolve(vault, ssn=["7"])
+        assert vault.prune().cleaned is truth
+
+
+def test_people_in_no_table_are_pruned(vault, people, monkeypatch):
+    monkeypatch.setattr("discreet.pseudonyms.pruning.BATCH", 2)
+    people.table(vault, "visits", ssn=["1", "2"], name=["Ann", "Bob"], born=["1980-01-01"] * 2)
+    people.resolve(vault, ssn=["3", "4", "5"], name=["Cy", "Di", "Ed"], born=["1980-01-01"] * 3)
+    mark, ids = vault.mark(), people.resolve(vault, ssn=["3"]).ids
+    assert vault.people.links.count() == 10
+    assert vault.prune(who="Bea").people == 3
+    assert vault.people.links.count() == 4 and vault.people.aliases.count() == 4
+    assert vault.find({"ssn": "1"}).known and not vault.find({"name": "Cy", "born": "1980-01-01"}).known
+    with pytest.raises(VaultError, match="run it again"):
+        vault.record("pseudonymise", table="late", version=vault.version("research"), mark=mark, ids=ids)
+    assert vault.prune().people == 0
+    vault.retire("visits")
+    assert vault.prune().people == 2 and vault.people.links.count() == 0
+    pruned = [entry for entry in vault.register.entries() if entry.act == "prune"]
+    assert [(entry.rows, entry.who) for entry in pruned][:2] == [(2, "Bea"), (1, "Bea")]
+    vault.verify()
+
+
+def test_nobody_is_pruned_where_tables_are_not_known(vault, people):
+    people.resolve(vault, ssn=["1"])
+    vault.record("pseudonymise", table="x", version=vault.version("research"), mark=0)
+    with pytest.raises(VaultError, match="not known who is in 'x'"):
+        vault.prune()
+    assert vault.people.links.count() == 1
+
+
+# dates and recipients
+
+
+def test_a_table_for_a_partner_revoked_meanwhile_is_not_recorded(vault, people):
+    version, ids = vault.version("research", "university"), people.resolve(vault, ssn=["1"]).ids
+    vault.revoke("university")
+    with pytest.raises(VaultError, match="was revoked"):
+        vault.record("share", table="study", version=version, mark=0, ids=ids)
+    assert vault.tables() == ()
+
+
+def test_a_table_moved_to_new_keys_is_kept_no_longer(vault, people):
+    frame = people.frame(ssn=["1", "2"])
+    soon = (today() + datetime.timedelta(3)).isoformat()
+    vault.pseudonymise(people.frame(ssn=["1"]), ["ssn"], "research", name="other", retention=1)
+    made = vault.pseudonymise(frame, ["ssn"], "research", name="visits", retention=soon)
+    vault.pseudonymise(frame, ["ssn"], "research", name="visits too", retention=2)
+    vault.rotate("research")
+    vault.reseal(made, "research", name="visits")
+    assert vault.tables()[-1].retention == soon, "of the table of that name, not thirty days from now"
+    vault.reseal(made, "research", name="unheard of")
+    assert vault.tables()[-1].retention == (today() + datetime.timedelta(2)).isoformat(), "the earliest that it can be"
+
+
+def test_no_tables_for_a_purpose_that_has_ended(vault, people):
+    yesterday = (today() - datetime.timedelta(1)).isoformat()
+    vault.add_purpose("ended", retention=yesterday)
+    vault.add_purpose("ending", retention=today())
+    with pytest.raises(VaultError, match=f"'ended' ended on {yesterday}"):
+        vault.pseudonymise(people.frame(ssn=["1"]), ["ssn"], "ended", name="x")
+    vault.pseudonymise(people.frame(ssn=["1"]), ["ssn"], "ending", name="x")
+    assert len(vault.tables()) == 1
+
+
+def test_keys_that_leave_the_vault_are_registered(make, file, tmp_path):
+    with make(file, links="derived") as vault:
+        vault.worker_file(tmp_path / "worker", "research", who="Bea")
+        entry = list(vault.register.entries())[-1]
+        assert (entry.act, entry.who, entry.purpose) == ("worker file", "Bea", "research")
+        assert entry.details == {"key_id": vault.version("research").key_id}
+        before = vault.anchor()
+        with pytest.raises(VaultError, match="cannot be written"):
+            vault.worker_file(tmp_path / "worker", "research")
+        assert vault.anchor() == before
+        with pytest.raises(ValueError, match="`who`"):
+            vault.worker_file(tmp_path / "second", "research", who="")
+        assert not (tmp_path / "second").exists(), "no keys outside without an entry"
+
+
+def test_an_older_suppression_list_is_noticed(vault, people):
+    people.table(vault, "visits", ssn=["1"])
+    old = vault.database.read("select body, store, first from chunks")
+    vault.erase(vault.find({"ssn": "1"}), reason="asked")
+    anchor = vault.anchor()
+    vault.verify(anchor)
+    with vault.database.transaction():
+        vault.database.write_many("update chunks set body = ? where store = ? and first = ?", old)
+    with pytest.raises(Tampered, match="an older one was put back"):
+        vault.verify(anchor)
 
 
 def test_exports(vault, people):

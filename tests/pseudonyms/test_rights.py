@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 
+from discreet.pseudonyms import entries, rights, suppression
 from discreet.pseudonyms.entries import today
 from discreet.pseudonyms.errors import MissingIdentifiers, Tampered, UnknownName, Unparsable, VaultError, WrongKey
 from discreet.pseudonyms.persons import Ground
@@ -97,7 +98,8 @@ def test_erasure_cuts_the_link_and_keeps_the_person_out(vault, people):
     people.table(vault, "study", partner="university", ssn=["1", "2"])
     vault.used("visits", model="forest")
     done = vault.erase(vault.find({"name": "Ann", "born": BORN}), reason="consent withdrawn")
-    assert done.cut and done.cleaned and done.recipients == ("university",) and done.models == ("forest",)
+    assert done.cut and done.recipients == ("university",) and done.models == ("forest",)
+    assert done.cleaned != any("server" in line for line in done.remains)  # a server's files are not ours to clean
     assert {one.table for one in done.locators} == {"visits", "study"}
     assert done.suppressed == today() + datetime.timedelta(3 * 365)
     for word in ("'forest'", "Tell 'university'", "still personal data", done.locators[0].pseudonym):
@@ -124,7 +126,7 @@ def test_erasing_twice_is_harmless(vault, people):
     again = vault.erase(person, reason="asked", keep=10)
     assert not again.cut and again.locators == ()
     assert vault.find({"ssn": "1"}).suppressed == today() + datetime.timedelta(100), "the later date counts"
-    assert vault.suppression.store.count() == 1
+    assert vault.suppression.store.count() == 2, "a line for the identity, and one for the id"
 
 
 def test_tables_made_between_find_and_erase_are_told(vault, people):
@@ -144,14 +146,36 @@ def test_a_table_made_during_an_erasure_is_refused(vault, people):
     assert vault.anchor() == before and vault.tables() == ()
 
 
-def test_the_suppression_list_has_an_end(vault, people):
+def later(monkeypatch, days):
+    """Let some days pass."""
+    then = today() + datetime.timedelta(days)
+    for module in (entries, rights, suppression):
+        monkeypatch.setattr(module, "today", lambda: then)
+
+
+def test_the_suppression_list_has_an_end(vault, people, monkeypatch):
     vault.erase(vault.find({"ssn": "1"}), reason="asked", keep=10)
     vault.erase(vault.find({"ssn": "2"}), reason="asked", keep=20)
-    assert vault.purge() == 0 and vault.purge(today() + datetime.timedelta(10)) == 0
-    assert vault.purge(today() + datetime.timedelta(11)) == 1
+    later(monkeypatch, 10)
+    assert vault.purge() == 0
+    later(monkeypatch, 11)
+    assert vault.purge() == 1
     assert people.resolve(vault, ssn=["1", "2"]).suppressed.tolist() == [False, True]
     assert list(vault.register.entries())[-1].act == "purge"
     vault.verify()
+
+
+def test_days_that_make_no_sense(vault, people):
+    people.table(vault, "visits", ssn=["1"])
+    with pytest.raises(ValueError, match=r"`keep` of an erasure must not be in the past"):
+        vault.erase(vault.find({"ssn": "1"}), reason="asked", keep="2000-01-01")
+    assert vault.find({"ssn": "1"}).known and vault.mark() == 0
+    vault.erase(vault.find({"ssn": "1"}), reason="asked", keep=10)
+    with pytest.raises(ValueError, match=r"must not be in the future"):
+        vault.purge(today() + datetime.timedelta(11))
+    assert people.resolve(vault, ssn=["1"]).suppressed.all()
+    with pytest.raises(ValueError, match=r"`day` must be a date"):
+        vault.overdue("zzz")
 
 
 def test_a_line_past_its_date_no_longer_counts(vault, people, monkeypatch):
@@ -294,7 +318,7 @@ def test_a_restore_erases_again(backed, file, key, tmp_path, people, source):
     done = Vault.restore(
         tmp_path / "new.vault", tmp_path / "backup.vault", erasures_from=tmp_path / source, key_file=key
     )
-    assert done.replayed == 3 and done.lost == 3
+    assert done.replayed == 5 and done.lost == 4
     with Vault.open(tmp_path / "new.vault", key_file=key) as vault:
         for values in ({"ssn": "1"}, {"name": "Ann", "born": BORN}, {"ssn": "3"}):
             person = vault.find(values)
@@ -308,7 +332,23 @@ def test_a_restore_erases_again(backed, file, key, tmp_path, people, source):
     again = Vault.restore(
         tmp_path / "third.vault", tmp_path / "second.vault", erasures_from=tmp_path / "new.vault", key_file=key
     )
-    assert again.replayed == 2, "the backup of a restored vault knows the erasures replayed before"
+    assert again.replayed == 3, "the backup of a restored vault knows the erasures replayed before"
+
+
+def test_somebody_erased_twice_stays_erased(make, file, key, tmp_path, people, monkeypatch):
+    """The first line has run out; the backup knows it, and is from before the second erasure."""
+    with make(file) as vault:
+        people.table(vault, "first", ssn=["1", "2"])
+        vault.erase(vault.find({"ssn": "1"}), reason="asked", keep=1)
+        later(monkeypatch, 5)
+        people.table(vault, "second", ssn=["1"])
+        vault.backup(tmp_path / "backup.vault")
+        vault.erase(vault.find({"ssn": "1"}), reason="asked again", keep=100)
+    Vault.restore(tmp_path / "new.vault", tmp_path / "backup.vault", erasures_from=file, key_file=key)
+    with Vault.open(tmp_path / "new.vault", key_file=key) as vault:
+        person = vault.find({"ssn": "1"})
+        assert not person.known and not person.tables and person.suppressed
+        assert people.resolve(vault, ssn=["1"]).suppressed.all()
 
 
 def test_an_anchor_from_before_a_restore_says_so(backed, file, key, tmp_path):
@@ -322,14 +362,14 @@ def test_an_anchor_from_before_a_restore_says_so(backed, file, key, tmp_path):
         vault.verify(anchor)
 
 
-def test_a_restore_that_cannot_know_is_refused(backed, make, file, key, tmp_path):
+def test_a_restore_that_cannot_know_is_refused(backed, make, file, key, tmp_path, monkeypatch):
     where = tmp_path / "new.vault", tmp_path / "backup.vault"
     with pytest.raises(VaultError, match="does not know who was erased"):
         Vault.restore(*where, key_file=key)
     with Vault.open(file, key_file=key) as vault:
-        later = vault.anchor()
+        anchor = vault.anchor()
     with pytest.raises(Tampered, match="entries, the anchor"):
-        Vault.restore(*where, erasures_from=later, key_file=key)
+        Vault.restore(*where, erasures_from=anchor, key_file=key)
     with make(tmp_path / "other.vault") as other:
         other.erasures(tmp_path / "other erasures")
     with pytest.raises(VaultError, match="another vault"):
@@ -338,8 +378,9 @@ def test_a_restore_that_cannot_know_is_refused(backed, make, file, key, tmp_path
         Vault.restore(*where, erasures_from=tmp_path / "other erasures", key_file=key)
     with pytest.raises(VaultError, match="no file, and no anchor"):
         Vault.restore(*where, erasures_from=tmp_path / "nothing", key_file=key)
+    later(monkeypatch, 4000)
     with Vault.open(file, key_file=key) as vault:
-        assert vault.purge(today() + datetime.timedelta(4000)) == 3
+        assert vault.purge() == 5
     with pytest.raises(VaultError, match="were purged"):
         Vault.restore(*where, erasures_from=file, key_file=key)
     assert not where[0].exists() and not any(name.endswith(".new") for name in os.listdir(tmp_path))

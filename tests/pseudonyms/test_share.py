@@ -10,12 +10,22 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from discreet.pseudonyms import LinkWarning, MissingIdentifiers, Tampered, TooIdentifying, UnknownName, VaultError
+from discreet.pseudonyms import (
+    LinkWarning,
+    MissingIdentifiers,
+    Tampered,
+    TooIdentifying,
+    UnknownName,
+    VaultError,
+    files,
+    lines,
+)
 from discreet.pseudonyms.crowd import Crowd
 
 pytestmark = [
     pytest.mark.catalogue("PS2"),
     pytest.mark.filterwarnings("ignore::discreet.pseudonyms.errors.LinkWarning"),
+    pytest.mark.filterwarnings("ignore::discreet.pseudonyms.errors.RowsWarning"),
 ]
 N = 400
 
@@ -152,6 +162,81 @@ def test_pieces_of_a_file_are_one_crowd():
     assert crowd.below(2) == (1, 60) and Crowd([]).below(5) == (0, 0)
 
 
+def with_one_offs(town):
+    """Four people and one row of nobody."""
+    return pl.DataFrame({"ssn": ["1", "2", "3", "4", None], "town": ["A"] * 4 + [town]})
+
+
+@pytest.mark.parametrize("kind", ["frame", "file"])
+def test_rows_of_nobody_make_no_crowd_larger(vault, tmp_path, kind):
+    def shared(town, k):
+        given, out = with_one_offs(town), None
+        if kind == "file":
+            given.write_csv(tmp_path / "in.csv")
+            given, out = tmp_path / "in.csv", tmp_path / f"{town}{k}.csv"
+        return vault.share(given, ["ssn"], "university", "research", missing="one-off", require_k=k, out=out)
+
+    shared("A", 4)
+    with pytest.raises(TooIdentifying, match="4 of 4 people look like fewer than 5"):
+        shared("A", 5)
+    with pytest.raises(TooIdentifying, match="1 rows with one-off pseudonyms hold what fewer than 2 people hold"):
+        shared("B", 2)
+
+
+def test_somebody_with_two_ids_is_not_counted_twice(make, file):
+    frame = pl.DataFrame({"ssn": ["1", None], "name": ["zed"] * 2, "born": ["1980-01-01"] * 2, "a": ["x"] * 2})
+    with make(file, links="derived") as vault:
+        with pytest.raises(VaultError, match="with derived links one person has an id for each of"):
+            vault.share(frame, ["ssn", "name", "born"], "university", "research", require_k=2)
+        several = pl.DataFrame({"ssn": ["1", "2"], "a": ["x"] * 2})
+        assert vault.share(several, ["ssn"], "university", "research", require_k=2).height == 2
+
+
+def test_nobody_is_taken_in_by_a_table_that_is_refused(vault, tmp_path):
+    """Neither by one that singles people out, nor where the columns that others may know are not there."""
+    vault.version("research", "university")  # its keys are made on first use
+    before = vault.anchor()
+    with pytest.raises(TooIdentifying):
+        vault.share(table(), ["ssn"], "university", "research", require_k=5)
+    table().write_csv(tmp_path / "in.csv")
+    for given, out in ((table(), None), (tmp_path / "in.csv", tmp_path / "out.csv")):
+        options = {"require_k": 5, "quasi_identifiers": ["nope"], "out": out}
+        with pytest.raises(ValueError, match="must be columns that remain"):
+            vault.share(given, ["ssn"], "university", "research", **options)
+    assert vault.anchor() == before and not vault.find({"ssn": "1001"}).known
+    with pytest.raises(TooIdentifying):
+        vault.share(tmp_path / "in.csv", ["ssn"], "university", "research", require_k=5, out=tmp_path / "out.csv")
+    *_, entry = vault.register.entries()
+    assert entry.act == "failed" and entry.partner == "university" and entry.details["reason"] == "TooIdentifying"
+
+
+def test_the_list_of_values_does_not_tell_the_order(vault):
+    """Arrow lists values as they come: in the order of the rows before they were shuffled."""
+    import pyarrow as pa
+
+    wards = pa.array([f"w{9 - i % 10}" for i in range(20)]).dictionary_encode()
+    given = pa.table({"ssn": [str(i) for i in range(20)], "ward": wards})
+    shared = vault.share(given, ["ssn"], "university", "research")
+    assert shared["ward"].chunk(0).dictionary.to_pylist() == sorted(set(wards.to_pylist()))
+    frame = given.to_pandas()
+    frame["ward"] = frame["ward"].astype(pd.CategoricalDtype([f"w{i}" for i in (9, 3, 5, 1, 0, 2, 4, 6, 7, 8)]))
+    shared = vault.share(frame, ["ssn"], "university", "research")
+    assert shared["ward"].cat.categories.tolist() == [f"w{i}" for i in range(10)]
+
+
+def test_declared_identifiers_are_not_shared_in_clear(vault):
+    frame = pl.DataFrame({"ssn": ["5", "6"], "Name": ["Zoe", "Bo"]})
+    with pytest.raises(ValueError, match=r"^The columns \['Name'\] are called like declared fields"):
+        vault.share(frame, ["ssn"], "university", "research")
+    assert vault.share(frame, ["ssn"], "university", "research", keep=["Name"]).columns == ["pseudonym", "Name"]
+
+
+def test_labels_that_are_numbers_are_looked_at(vault):
+    frame = pd.DataFrame([["5", "a"], ["6", "b"]])
+    with pytest.raises(TooIdentifying, match="2 of 2 people look like fewer than 2 by '1'"):
+        vault.share(frame, {0: "ssn"}, "university", "research", require_k=2)
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_file_is_shared_in_random_order(vault, tmp_path, ending):
     frame = table().with_columns(place=pl.int_range(N))
@@ -212,6 +297,69 @@ def test_the_holder_alone_maps_back(vault, kind):
     assert plain.sort("place").equals(mine)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_map_back_piece_by_piece(vault, tmp_path, monkeypatch, ending):
+    """The holder's pseudonyms, nulls as nulls, the rest as it was; and keys are changed in files too."""
+    monkeypatch.setattr(lines, "BLOCK", 4096)
+    monkeypatch.setattr(files, "ROWS", 100)
+    read, write = getattr(pl, f"read_{ending}"), f"write_{ending}"
+    frame = table().with_columns(place=pl.int_range(N))
+    mine = vault.pseudonymise(frame, ["ssn"], "research")
+    shared = vault.share(frame, ["ssn"], "university", "research")
+    shared = shared.with_columns(shared["pseudonym"].scatter(7, None))
+    getattr(shared, write)(tmp_path / f"in.{ending}")
+    out, made = tmp_path / f"back.{ending}", []
+    assert vault.unshare(tmp_path / f"in.{ending}", "university", "research", out=out, recorded=made.append) == out
+    hole = shared["place"][7]
+    expected = mine.with_columns(mine["pseudonym"].scatter(hole, None))
+    assert read(out).sort("place").equals(expected) and made[0].table == "back"
+    vault.rotate("research")
+    vault.reseal(out, "research", out=tmp_path / f"new.{ending}")
+    assert read(tmp_path / f"new.{ending}").drop("pseudonym").equals(read(out).drop("pseudonym"))
+    assert read(tmp_path / f"new.{ending}")["pseudonym"].n_unique() == N
+
+
+def test_a_file_that_does_not_map_back(vault, tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "BLOCK", 4096)
+    shared = vault.share(table(), ["ssn"], "university", "research")
+    shared.write_csv(tmp_path / "in.csv")
+    with pytest.raises(Tampered, match=r"^400 of 400 pseudonyms do not open"):
+        vault.unshare(tmp_path / "in.csv", "laboratory", "research", out=tmp_path / "out.csv")
+    for given, options, message in (
+        (tmp_path / "in.csv", {}, "The `out` must be given"),
+        (shared, {"out": tmp_path / "out.csv"}, "for a table in memory"),
+        (tmp_path / "in.csv", {"out": tmp_path / "out.csv", "column": "word"}, r"no columns \['word'\]"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            vault.unshare(given, "university", "research", **options)
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.catalogue("PS3")
+@pytest.mark.parametrize("suppressed", ["drop", "one-off"])
+def test_people_who_were_erased_do_not_come_back_with_a_file(vault, tmp_path, suppressed):
+    shared = vault.share(table(), ["ssn"], "university", "research")
+    shared.write_csv(tmp_path / "in.csv")
+    person = vault.find({"ssn": "1007"})
+    mine = vault.pseudonymise(table(), ["ssn"], "research")["pseudonym"][7]
+    vault.erase(person, reason="asked")
+    out = tmp_path / "out.csv"
+    vault.unshare(tmp_path / "in.csv", "university", "research", out=out, suppressed=suppressed)
+    found = pl.read_csv(out)["pseudonym"]
+    assert mine not in found.to_list() and len(found) == (N - 1 if suppressed == "drop" else N) == found.n_unique()
+
+
+def test_older_tables_are_joined_by_an_older_version(vault):
+    """After a rotation the newest pseudonyms join nothing that was made before."""
+    mine = vault.pseudonymise(table(), ["ssn"], "research")
+    shared = vault.share(table(), ["ssn"], "university", "research")
+    vault.rotate("research")
+    assert vault.unshare(shared, "university", "research").join(mine, on="pseudonym").height == 0
+    assert vault.unshare(shared, "university", "research", version=1).join(mine, on="pseudonym").height == N
+    with pytest.raises(UnknownName, match=r"no keys of version 7\. Known: \[1, 2\]"):
+        vault.unshare(shared, "university", "research", version=7)
+
+
 def test_a_table_of_somebody_else_does_not_map_back(vault):
     a, b = both(vault, table())
     with pytest.raises(Tampered, match=r"^400 of 400 pseudonyms do not open"):
@@ -247,6 +395,25 @@ def test_a_moved_table_is_known_to_find_under_its_new_pseudonyms(vault):
     assert set(locators) == {"visits", "shared", "shared anew", "back"}
     assert locators["shared anew"] in set(new["pseudonym"]) and locators["back"] in set(back["pseudonym"])
     assert locators["back"] == locators["visits"]
+
+
+@pytest.mark.catalogue("PS3")
+@pytest.mark.parametrize("links", ["stored", "derived"])
+@pytest.mark.parametrize("policy, rows", [("drop", 2), ("one-off", 3)])
+def test_erased_people_are_not_carried_on(make, file, links, policy, rows):
+    with make(file, links=links) as vault:
+        mine = vault.pseudonymise(table(3, 3), ["ssn"], "research", name="mine")
+        shared = vault.share(table(3, 3), ["ssn"], "university", "research", name="shared")
+        vault.erase(vault.find({"ssn": "1001"}), reason="asked")
+        vault.rotate("research")
+        moved = vault.reseal(mine, "research", name="moved", suppressed=policy)
+        back = vault.unshare(shared, "university", "research", name="back", suppressed=policy)
+        assert moved.height == back.height == rows and moved["pseudonym"].n_unique() == rows
+        assert len(set(moved["pseudonym"]) & set(back["pseudonym"])) == 2
+        assert not vault.find({"ssn": "1001"}).tables and vault.find({"ssn": "1000"}).tables[-1] == "back"
+        assert list(vault.register.entries())[-1].details["rows of erased people"] == 1
+        with pytest.raises(ValueError, match="`suppressed` must be one of"):
+            vault.reseal(mine, "research", suppressed="keep")
 
 
 def test_rotation_of_a_partner(vault):

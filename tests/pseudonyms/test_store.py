@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import stat
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,6 +77,27 @@ def test_a_store_holds_several_values_of_one_key(vault):
     with vault.database.transaction():
         assert store.remove(key[:1]) == 3
     assert store.count() == 0
+
+
+def test_borders_of_chunks_are_no_part_of_a_key(vault, people):
+    """They are in clear, and outlive the records on both sides."""
+    numbers = [str(number) for number in range(1500)]
+    columns = {"ssn": numbers, "name": [f"n{number}" for number in numbers], "born": ["1980-01-01"] * 1500}
+    people.resolve(vault, **columns)
+    for store in (vault.people.links, vault.people.aliases):
+        heads = {key[:8].tobytes() for keys, _ in store.scan() for key in keys}
+        sides = vault.database.read("select first, last from chunks where store = ?", (store.store,))
+        assert len(sides) > 10 and not heads & {bytes(side) for row in sides for side in row}
+
+
+def test_many_records_are_removed_at_once(vault):
+    store = chunks.Chunks(vault.database, "model", bytes(32), 16)
+    keys = random_bytes(np.random.default_rng(2), 3000)
+    with vault.database.transaction():
+        store.create()
+        store.put(keys)
+        assert store.remove(keys[::2]) == 1500
+    assert store.get(keys).known.tolist() == [False, True] * 1500
 
 
 def test_one_person_is_not_made_twice_in_one_call(vault):
@@ -201,6 +223,37 @@ def test_files_are_their_owners_alone(make, file, tmp_path):
     assert set(modes.values()) == {0o600}
 
 
+@pytest.mark.parametrize("mode", [0o666, 0o640, 0o604, 0o620])
+def test_a_file_that_others_can_read_or_write_is_refused(make, file, key, mode):
+    make(file).close()
+    os.chmod(file, mode)
+    with pytest.raises(VaultError, match=f"owner's alone. Got mode {mode:04o}. Hint: chmod 600"):
+        Vault.open(file, key_file=key)
+    os.chmod(file, 0o600)
+    Vault.open(file, key_file=key).close()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mysql://me:hunter2secret@h/db",
+        "POSTGRES:/me:hunter2secret@h/db",
+        "postgresql+psycopg2:/me:hunter2secret@h/db",
+        Path("postgresql://me:hunter2secret@h/db"),
+        "oracle+x://me:hunter2secret@h/db",
+    ],
+)
+def test_an_address_is_never_taken_for_a_path(make, key, tmp_path, address):
+    for act in (
+        lambda: Vault.open(address, key_file=key),
+        lambda: make(address),
+        lambda: Vault.restore(address, "x", erasures_from="y", key_file=key),
+    ):
+        with pytest.raises(ValueError, match="address of a vault") as caught:
+            act()
+        assert "hunter2secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize("options", [{"passphrase": SECRET}, {"key_file": None}, {"links": "weak"}, {"identities": {}}])
 def test_wrong_ways_to_make_a_vault(make, file, options):
     with pytest.raises(ValueError):
@@ -296,6 +349,7 @@ def test_a_vault_shows_and_pickles_nothing(make, place, people):
         for part in (vault, person):
             with pytest.raises(TypeError, match="cannot be pickled"):
                 pickle.dumps(part)
+    assert not [name for name in dir(Vault) if not name.startswith("_") and name.endswith("_key")]
     with pytest.raises(VaultError, match="closed"):
         vault.verify()
     with pytest.raises(VaultError, match="closed"):
@@ -444,6 +498,7 @@ def test_bits_flipped_anywhere_in_the_file(full, key, tmp_path):
     for _ in range(150):
         place = generator.randrange(len(content))
         target = tmp_path / "flipped.vault"
+        target.touch(0o600)
         target.write_bytes(
             content[:place] + bytes([content[place] ^ (1 << generator.randrange(8))]) + content[place + 1 :]
         )

@@ -19,11 +19,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.pseudonyms import MissingIdentifiers, Unparsable, VaultError, encodings, lines, runs, shuffle
+from discreet.pseudonyms import LinkWarning, MissingIdentifiers, Unparsable, VaultError, encodings, lines, runs, shuffle
 from discreet.pseudonyms.lines import Dialect, Records
 from discreet.pseudonyms.shuffle import permutation, shuffled
 
-pytestmark = pytest.mark.catalogue("PS1")
+pytestmark = [
+    pytest.mark.catalogue("PS1"),
+    pytest.mark.filterwarnings("ignore::discreet.pseudonyms.errors.RowsWarning"),
+]
 TOKEN = re.compile(rb"1[A-Za-z0-9_-]{36}")
 
 
@@ -37,6 +40,7 @@ def vault(make, file):
 def made(vault, folder, content, identifiers=("ssn",), name="in.csv", out="out.csv", **options):
     """The new file's bytes, each pseudonym as <A>, <B> ... in order of appearance."""
     (folder / name).write_bytes(content)
+    options = {"overwrite": True, **options}
     path = vault.pseudonymise(folder / name, list(identifiers), "research", out=folder / out, **options)
     return masked(path.read_bytes())
 
@@ -222,6 +226,127 @@ def test_damaged_files_are_told_by_their_name(vault, tmp_path):
         with pytest.raises(VaultError, match=r"cannot be read|no file"):
             vault.pseudonymise(tmp_path / name, ["ssn"], "research", out=tmp_path / f"out.{ending}")
         assert not (tmp_path / f"out.{ending}").exists()
+    (tmp_path / "out.csv").write_text("there")
+    with pytest.raises(VaultError, match="There is no file"):
+        vault.pseudonymise(tmp_path / "absent.csv", ["ssn"], "research", out=tmp_path / "out.csv")
+
+
+def test_a_file_that_is_there_is_not_replaced_unless_told(vault, tmp_path):
+    path, out = _written(tmp_path / "in.csv", b"ssn,a\n1,x\n"), _written(tmp_path / "out.csv", b"the old one")
+    (tmp_path / "link.csv").symlink_to(out)
+    (tmp_path / "lost.csv").symlink_to(tmp_path / "nowhere.csv")
+    before = vault.anchor()
+    for name in ("out.csv", "link.csv", "lost.csv"):
+        with pytest.raises(VaultError, match=r"exists\. Hint: overwrite=True"):
+            vault.pseudonymise(path, ["ssn"], "research", out=tmp_path / name)
+    assert out.read_bytes() == b"the old one" and vault.anchor() == before
+    vault.pseudonymise(path, ["ssn"], "research", out=tmp_path / "link.csv", overwrite=True)
+    assert (tmp_path / "link.csv").is_symlink() and masked(out.read_bytes()) == b"pseudonym,a\n<A>,x\n"
+
+
+HEADLESS = f"{CANARY.decode()},Zoe Canary,1980-01-31\n111,Bo,1981-01-31\n".encode()
+
+
+def test_a_file_without_a_header_shows_no_value(vault, tmp_path):
+    path = _written(tmp_path / "in.csv", HEADLESS)
+    for act, more in ((vault.pseudonymise, {}), (vault.share, {"partner": "university", "require_k": 2})):
+        with pytest.raises(
+            MissingIdentifiers, match=r"Of 3 columns 0 are called like a declared field\. Hint: is"
+        ) as one:
+            act(path, ["ssn", "name", "born"], purpose="research", out=tmp_path / "o.csv", **more)
+        assert CANARY.decode() not in str(one.value) and "Zoe" not in str(one.value)
+    with pytest.raises(ValueError, match="must be columns that remain") as one:
+        options = {"require_k": 2, "quasi_identifiers": ["town"], "out": tmp_path / "o.csv"}
+        vault.share(path, {CANARY.decode(): "ssn"}, "university", "research", **options)
+    assert "Zoe" not in str(one.value)
+
+
+@pytest.mark.parametrize("fields", [b"ssn,name,a\n1,Zoe,x\n", b"ssn, Born ,a\n1,1980-01-31,x\n"])
+def test_a_declared_field_of_a_file_stays_in_clear_only_if_named(vault, tmp_path, fields):
+    name = fields.split(b",")[1].decode()
+    with pytest.raises(ValueError, match=r"called like declared fields and would stay in clear"):
+        made(vault, tmp_path, fields)
+    assert not vault.find({"ssn": "1"}).known and not (tmp_path / "out.csv").exists()
+    assert made(vault, tmp_path, fields, keep=[name]).startswith(b"pseudonym," + name.encode())
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_names_that_are_there_twice_are_refused(vault, tmp_path, ending):
+    """Also of columns that are no identifiers: only one of them would be looked at by `require_k`."""
+    table = pa.Table.from_arrays([pa.array(["1"]), pa.array(["a"]), pa.array(["x"])], names=["ssn", "t", "t"])
+    if ending == "csv":
+        _written(tmp_path / "in.csv", b"ssn,t,t\n1,a,x\n")
+    else:
+        pq.write_table(table, tmp_path / "in.parquet")
+    with pytest.raises(ValueError, match="Column names must differ"):
+        vault.share(
+            tmp_path / f"in.{ending}", ["ssn"], "university", "research", out=tmp_path / f"o.{ending}", require_k=2
+        )
+
+
+@pytest.mark.catalogue("PS3")
+@pytest.mark.parametrize("partner", [None, "university"])
+def test_values_of_rows_that_are_left_out_are_not_in_the_bytes(vault, tmp_path, partner):
+    note = {"note": "CANARY"}
+    schema = pa.schema([("ssn", pa.string()), pa.field("d", pa.dictionary(pa.int32(), pa.string()), metadata=note)])
+    values = [pa.array(["5", None, "6"]), pa.array(["b", "HIDDENVALUE", "a"]).dictionary_encode()]
+    pq.write_table(pa.table(values, schema=schema), tmp_path / "in.parquet")
+    options = {"out": tmp_path / "o.parquet", "missing": "skip", "purpose": "research"}
+    if partner is None:
+        out = vault.pseudonymise(tmp_path / "in.parquet", ["ssn"], **options)
+    else:
+        with pytest.warns(LinkWarning):
+            out = vault.share(tmp_path / "in.parquet", ["ssn"], partner, **options)
+    content, found = out.read_bytes(), pq.read_table(out)
+    assert b"HIDDENVALUE" not in content and b"CANARY" not in content
+    assert sorted(found["d"].to_pylist()) == ["a", "b"] and found["d"].type == schema.field("d").type
+    assert found["d"].chunk(0).dictionary.to_pylist() == ["a", "b"]
+
+
+def test_a_refused_file_leaves_a_note_that_people_were_taken_in(vault, tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "BLOCK", 64)
+    with pytest.raises(Unparsable):
+        made(vault, tmp_path, b"ssn,a\n" + b"".join(b"%d,x\n" % i for i in range(40)) + b"none,x\n", name="in.csv")
+    *_, entry = vault.register.entries()
+    assert (entry.act, entry.table, entry.purpose, entry.rows) == ("failed", "out", "research", 0)
+    assert entry.details["act"] == "pseudonymise" and entry.details["reason"] == "Unparsable"
+    assert 0 < entry.details["people"] <= 40 and vault.find({"ssn": "1"}).known
+    before = vault.anchor()
+    with pytest.raises(Unparsable):
+        made(vault, tmp_path, b"ssn,a\nnone,x\n")
+    assert vault.anchor() == before  # nobody was taken in
+
+
+@pytest.mark.parametrize("where", ["writing", "reading"])
+def test_no_file_is_left_where_sharing_fails(vault, tmp_path, monkeypatch, where):
+    path = _written(tmp_path / "in.csv", b"ssn,a\n" + b"1,x\n" * 50)
+    if where == "writing":
+        monkeypatch.setattr(encodings.Writer, "write", _full)
+    else:
+        path.write_bytes(path.read_bytes() + b"broken\n")
+    held = []
+    with pytest.warns(LinkWarning):
+        try:
+            vault.share(path, ["ssn"], "university", "research", out=tmp_path / "out.csv")
+        except VaultError as error:
+            held.append(error)  # and its frames with it
+    assert held and not [one for one in tmp_path.iterdir() if one.name.startswith(".") or one.name == "out.csv"]
+
+
+def _full(self, data):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_memory_does_not_go_by_how_well_a_file_is_packed(vault, tmp_path, monkeypatch):
+    """A Parquet file of equal texts is tiny: hands are counted as they are dealt."""
+    monkeypatch.setattr(shuffle, "AT_ONCE", 1 << 14)
+    table = pa.table({"ssn": [str(i) for i in range(3000)], "x": ["x" * 100] * 3000})
+    pq.write_table(table, tmp_path / "in.parquet")
+    with pytest.warns(LinkWarning):
+        vault.share(tmp_path / "in.parquet", ["ssn"], "university", "research", out=tmp_path / "o.parquet")
+    footer = pq.read_metadata(tmp_path / "o.parquet")
+    assert footer.num_rows == 3000
+    assert max(footer.row_group(one).num_rows for one in range(footer.num_row_groups)) * 137 <= 2 << 14
 
 
 def test_arguments_of_files(vault, tmp_path):
@@ -229,6 +354,7 @@ def test_arguments_of_files(vault, tmp_path):
     for options, error, message in (
         ({}, ValueError, "The `out` must be given"),
         ({"out": path}, ValueError, "another file than the table"),
+        ({"out": path, "overwrite": True}, ValueError, "another file than the table"),
         ({"out": tmp_path / "out.parquet"}, ValueError, "the same kind"),
         ({"out": tmp_path / "out.xls"}, ValueError, "must end in .csv"),
         ({"out": tmp_path / "no" / "out.csv"}, VaultError, "its folder does not exist"),
@@ -273,7 +399,7 @@ from discreet.pseudonyms.vault import Vault
 vault = Vault.open(sys.argv[1], key_file=sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 try:
-    vault.pseudonymise(sys.argv[3], ["ssn"], "research", out=sys.argv[4], progress=False)
+    vault.pseudonymise(sys.argv[3], ["ssn"], "research", out=sys.argv[4], progress=False, overwrite=True)
 except Exception as error:
     print(type(error).__name__, error)
 """
@@ -326,13 +452,49 @@ def test_a_bar_shows_rows_alone(vault, tmp_path, capsys):
     assert "rows/s" in shown and "900000077" not in shown
 
 
-def test_rows_of_a_large_file_are_dealt_and_shuffled(tmp_path, monkeypatch):
-    """Many hands: every row is there once, and no piece keeps its order."""
-    monkeypatch.setattr(shuffle, "AT_ONCE", 100)
+@pytest.mark.parametrize("guess", [0, 1000, 10**9])
+def test_rows_of_a_large_file_are_dealt_and_shuffled(tmp_path, monkeypatch, guess):
+    """Whatever the guess of its size: every row is there once, no hand is large, and no piece keeps its order."""
+    monkeypatch.setattr(shuffle, "AT_ONCE", 400)
+    monkeypatch.setattr(shuffle, "MOST", 5)
     pieces = (pa.table({"i": range(start, start + 500)}) for start in range(0, 4000, 500))
-    found = [piece["i"].to_pylist() for piece in shuffled(pieces, 1000, tmp_path)]
-    assert len(found) == 10 and sorted(chain(*found)) == list(range(4000))
-    assert all(piece != sorted(piece) for piece in found) and not list(tmp_path.iterdir())
+    found = [piece["i"].to_pylist() for piece in shuffled(pieces, guess, tmp_path)]
+    assert sorted(chain(*found)) == list(range(4000)) and max(map(len, found)) <= 2 * 400 / 8
+    assert sum(piece != sorted(piece) for piece in found) > len(found) / 2 and not list(tmp_path.iterdir())
+
+
+def test_files_of_hands_are_few(tmp_path, monkeypatch):
+    monkeypatch.setattr(shuffle, "AT_ONCE", 8)
+    most = 0
+    for _ in shuffled(iter([pa.table({"i": range(2000)})]), 10**12, tmp_path):
+        most = max(most, sum(1 for path in tmp_path.rglob("*") if path.is_file()))
+    assert 0 < most <= 2 * shuffle.MOST
+
+
+def test_the_first_row_is_anywhere(tmp_path, monkeypatch):
+    """Hands are given out by number, not by who came first.
+
+    Of 300 tries a row that comes alone before 400 others is in the first half of them with probability 1/2 each: fewer
+    than 100 or more than 200 times below 1e-8. Were hands given out as they are filled, it would always be.
+    """
+    monkeypatch.setattr(shuffle, "AT_ONCE", 400)
+    places = []
+    for _ in range(300):
+        pieces = iter([pa.table({"i": [0]}), pa.table({"i": range(1, 401)})])
+        places.append([i for one in shuffled(pieces, 3200, tmp_path) for i in one["i"].to_pylist()].index(0))
+    assert 100 < sum(place < 200 for place in places) < 200
+
+
+def test_a_hand_keeps_its_dictionaries(tmp_path, monkeypatch):
+    """The types are those of the pieces, the lists of values sorted, also where a hand was dealt twice."""
+    monkeypatch.setattr(shuffle, "AT_ONCE", 64)
+    letters = [chr(97 + i % 26) for i in range(600)][::-1]
+    pieces = (pa.table({"d": pa.array(letters[i : i + 200]).dictionary_encode()}) for i in range(0, 600, 200))
+    found = list(shuffled(pieces, 0, tmp_path))
+    assert sorted(chain(*(one["d"].to_pylist() for one in found))) == sorted(letters)
+    for one in found:
+        assert one["d"].type == pa.dictionary(pa.int32(), pa.string())
+        assert all(part.dictionary.to_pylist() == sorted(set(one["d"].to_pylist())) for part in one["d"].chunks)
 
 
 def chi_square(draws, size):

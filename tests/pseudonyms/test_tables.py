@@ -2,7 +2,9 @@
 
 import datetime
 import itertools
+import pickle
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,12 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.pseudonyms import MissingIdentifiers, UnknownName, Unparsable, VaultError
+from discreet.pseudonyms import MissingIdentifiers, RowsWarning, UnknownName, Unparsable, VaultError
 from discreet.pseudonyms import distinct as distinct_module
 from discreet.pseudonyms.distinct import distinct, distinct_bytes
 from discreet.pseudonyms.tokens import seal
 
-pytestmark = pytest.mark.catalogue("PS1")
+pytestmark = [
+    pytest.mark.catalogue("PS1"),
+    pytest.mark.filterwarnings("ignore::discreet.pseudonyms.errors.RowsWarning"),
+]
 
 TOKEN = re.compile(r"1[A-Za-z0-9_-]{36}")
 WHO = ["ssn", "name", "born"]
@@ -170,7 +175,7 @@ def test_values_that_do_not_parse_may_be_left_out_or_one_off(vault):
     ones = vault.pseudonymise(broken(), WHO, "research", unparsable="one-off")["pseudonym"]
     assert ones.n_unique() == 4
     (_, entry) = entries(vault, "pseudonymise")
-    assert entry.details["values that do not parse"] == 4
+    assert entry.details["values that do not parse"] == {"ssn": 2, "born": 2}
 
 
 def test_a_row_with_a_bad_value_is_known_by_another_identity(vault):
@@ -228,13 +233,21 @@ def test_one_way_pseudonyms_do_not_open(vault):
 
 def test_derived_and_stored_give_one_pseudonym_to_each_person(make, file):
     with make(file, links="derived") as vault:
-        first = vault.pseudonymise(table(), ["ssn"], "research", missing="skip")["pseudonym"]
+        first = vault.pseudonymise(table(), ["ssn"], "research", missing="skip", keep=["name", "born"])["pseudonym"]
         assert first[0] == first[1] != first[2]
         assert vault.find({"ssn": "456"}).locators[0].pseudonym == first[2]
 
 
 BAD = {
-    "no such column": ({"ssn": "ssn", "nme": "name"}, {}, MissingIdentifiers, r"The table has no columns \['nme'\]"),
+    "no such column": (
+        {"ssn": "ssn", "nme": "name"},
+        {},
+        MissingIdentifiers,
+        r"^The table has no columns \['nme'\]\. Of 5 columns 3 are called like a declared field: born, name, ssn\. ",
+    ),
+    "left in clear": (["ssn"], {}, ValueError, r"^The columns \['name', 'born'\] are called like declared fields"),
+    "kept in vain": (["ssn"], {"keep": ["names"]}, ValueError, r"The `keep` must name columns that remain"),
+    "kept as text": (WHO, {"keep": "name"}, TypeError, r'Hint: keep=\["name"\]'),
     "no such field": (["ssn", "cost"], {}, UnknownName, "No field 'cost'. Known: "),
     "no identity": (["name"], {}, MissingIdentifiers, "cover no identity"),
     "no purpose": (
@@ -338,3 +351,173 @@ def test_distinct_bytes(rows):
     array = np.array([list(row) + [0] * 13 for row in rows], np.uint8).reshape(-1, 16)
     found, codes = distinct_bytes(array)
     assert len(found) == len(set(rows)) and (found[codes] == array).all()
+
+
+def test_a_declared_field_stays_in_clear_only_if_named(vault):
+    frame = table().rename({"name": " NAME"})
+    with pytest.raises(ValueError, match=r"Hint: name them as identifiers, leave them out, or keep=\[' NAME'\]"):
+        vault.pseudonymise(frame, ["ssn", "born"], "research", missing="skip")
+    found = vault.pseudonymise(frame, ["ssn", "born"], "research", missing="skip", keep=[" NAME"])
+    assert found.columns == ["visit", "pseudonym", "cost", " NAME"]
+
+
+CANARY = "918273645"
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_a_frame_whose_names_are_values_shows_none(vault, kind):
+    """What a reader makes of a file without a header: the first row is the names."""
+    plain = pl.DataFrame({CANARY: ["2"], "Zoe": ["Bo"]})
+    given = {"pandas": plain.to_pandas(), "polars": plain, "arrow": plain.to_arrow()}[kind]
+    for options in ({}, {"require_k": 2, "quasi_identifiers": ["cost"]}):
+        for identifiers in (["ssn"], {CANARY: "ssn"}):
+            act = vault.share if options else vault.pseudonymise
+            if not options and CANARY in identifiers:
+                continue
+            who = {"partner": "university"} if options else {}
+            with pytest.raises(ValueError) as caught:
+                act(given, identifiers, **who, purpose="research", **options)
+            assert "Zoe" not in str(caught.value) and CANARY not in str(caught.value)
+
+
+def twice(kind):
+    if kind == "pandas":
+        return pd.DataFrame([["1", "a", "x"]], columns=["ssn", "t", "t"])
+    if kind == "labels":
+        return pd.DataFrame([["1", "a", "x"]], columns=["ssn", "0", 0])
+    return pa.Table.from_arrays([pa.array(["1"]), pa.array(["a"]), pa.array(["x"])], names=["ssn", "t", "t"])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "labels", "arrow"])
+def test_names_that_are_there_twice_are_refused(vault, kind):
+    with pytest.raises(ValueError, match=r"^Column names must differ\. 1 are there again"):
+        vault.pseudonymise(twice(kind), ["ssn"], "research")
+
+
+def test_labels_of_pandas_may_be_numbers_or_tuples(vault):
+    known = vault.pseudonymise(pl.DataFrame({"ssn": ["5", "6"]}), ["ssn"], "research")["pseudonym"].to_list()
+    numbers = pd.DataFrame([["5", 1], ["6", 1]])
+    found = vault.pseudonymise(numbers, {0: "ssn"}, "research")
+    assert found["pseudonym"].tolist() == known and found.columns.tolist() == ["pseudonym", 1]
+    tuples = pd.DataFrame([["5", 1], ["6", 1]], columns=pd.MultiIndex.from_tuples([("id", "ssn"), ("v", "c")]))
+    found = vault.pseudonymise(tuples, {("id", "ssn"): "ssn"}, "research")
+    assert found[("pseudonym", "")].tolist() == known and ("v", "c") in found.columns
+
+
+def test_an_index_that_says_who_rows_are_of_is_refused(vault):
+    frame = pd.DataFrame({"ssn": ["5", "6"], "x": [1, 2]})
+    for index in (pd.Index([7, 8], name="SSN"), pd.Index(["5", "6"]), pd.Index(["5", "6"], name="row")):
+        with pytest.raises(ValueError, match="The index of the table says who rows are of"):
+            vault.pseudonymise(frame.set_index(index), ["ssn"], "research")
+    kept = vault.pseudonymise(frame.set_index(pd.Index([7, 8], name="row")), ["ssn"], "research")
+    assert kept.index.tolist() == [7, 8]
+
+
+def hidden(kind):
+    """Two rows; the first is left out, and its value must be nowhere."""
+    if kind in ("pandas", "ordered"):
+        values = pd.Categorical(["HIDDEN", "b", "a"], categories=["HIDDEN", "b", "a"], ordered=kind == "ordered")
+        return pd.DataFrame({"ssn": [None, "5", "6"], "d": values})
+    if kind == "index":
+        index = pd.MultiIndex.from_tuples([("HIDDEN", 1), ("b", 2), ("a", 3)], names=["d", None])
+        return pd.DataFrame({"ssn": [None, "5", "6"], "x": 1}, index=index)
+    column = pa.array(["HIDDEN", "b", "a"]).dictionary_encode()
+    if kind == "nested":
+        column = pa.ListArray.from_arrays([0, 1, 2, 3], column)
+    return pa.table({"ssn": pa.array([None, "5", "6"]), "d": column})
+
+
+@pytest.mark.catalogue("PS3")
+@pytest.mark.parametrize("kind", ["pandas", "ordered", "index", "arrow", "nested"])
+def test_values_of_rows_that_are_left_out_are_in_no_list_of_values(vault, kind):
+    found = vault.pseudonymise(hidden(kind), ["ssn"], "research", missing="skip")
+    assert b"HIDDEN" not in pickle.dumps(found)
+    if kind == "arrow":
+        assert found["d"].type == pa.dictionary(pa.int32(), pa.string())
+        assert found["d"].to_pylist() == ["b", "a"] and found["d"].chunk(0).dictionary.to_pylist() == ["a", "b"]
+    elif kind == "nested":
+        assert found["d"].to_pylist() == [["b"], ["a"]]
+    elif kind != "index":
+        assert found["d"].tolist() == ["b", "a"]
+        assert found["d"].cat.categories.tolist() == (["b", "a"] if kind == "ordered" else ["a", "b"])
+
+
+def test_lists_of_values_of_every_type(vault):
+    """Numbers, nothing at all, several chunks, ordered dictionaries, and values that cannot be sorted."""
+    two = pa.chunked_array([pa.array(["b", None]).dictionary_encode(), pa.array(["c"]).dictionary_encode()])
+    order = pa.DictionaryArray.from_arrays(pa.array([2, 0, 0], pa.int8()), pa.array(["x", "y", "a"]), ordered=True)
+    lists = pa.DictionaryArray.from_arrays(pa.array([1, 0, 0]), pa.array([["p"], ["q"]]))
+    columns = {
+        "ssn": ["1", "2", "3"],
+        "two": two,
+        "number": pa.array([7, 3, 7]).dictionary_encode(),
+        "none": pa.array([None, None, None], pa.string()).dictionary_encode(),
+        "order": order,
+        "lists": lists,
+    }
+    given = pa.table(columns)
+    found = vault.pseudonymise(given, ["ssn"], "research")
+    for name in ("two", "number", "none", "order", "lists"):
+        assert found[name].to_pylist() == given[name].to_pylist(), name
+        assert name == "lists" or found[name].type == given[name].type
+    assert found["order"].chunk(0).dictionary.to_pylist() == ["x", "a"]
+
+
+def test_no_metadata_survives(vault):
+    note = {"comment": "CANARY Zoe"}
+    inner = pa.struct([pa.field("x", pa.int32(), metadata=note)])
+    fields = [
+        pa.field("ssn", pa.string()),
+        pa.field("cost", pa.int64(), metadata=note),
+        pa.field("list", pa.list_(pa.field("item", inner, metadata=note))),
+        pa.field("map", pa.map_(pa.string(), pa.field("value", inner, metadata=note))),
+    ]
+    values = [["1"], [2], [[{"x": 1}]], [[("k", {"x": 1})]]]
+    given = pa.table(values, schema=pa.schema(fields, metadata=note))
+    found = vault.pseudonymise(given, ["ssn"], "research")
+    assert b"CANARY" in given.schema.serialize().to_pybytes()
+    assert b"CANARY" not in found.schema.serialize().to_pybytes()
+    assert found.drop_columns(["pseudonym"]).to_pylist() == given.drop_columns(["ssn"]).to_pylist()
+    frame = pd.DataFrame({"ssn": ["5"], "a": [1]})
+    frame.columns.name = "CANARY"
+    assert vault.pseudonymise(frame, ["ssn"], "research").columns.name is None
+
+
+def test_nobody_is_taken_in_by_a_table_that_is_refused(vault):
+    with pytest.raises(MissingIdentifiers):
+        vault.pseudonymise(holes(), ["ssn"], "research")
+    assert not vault.find({"ssn": "1"}).known
+
+
+@pytest.mark.filterwarnings("default::discreet.pseudonyms.errors.RowsWarning")
+def test_rows_of_nobody_are_told(vault):
+    bad = pl.DataFrame({"ssn": ["1", None, "x", "2"], "x": 1})
+    vault.pseudonymise(pl.DataFrame({"ssn": ["2"]}), ["ssn"], "research")
+    vault.erase(vault.find({"ssn": "2"}), reason="asked")
+    with pytest.warns(RowsWarning) as caught:
+        vault.pseudonymise(bad, ["ssn"], "research", missing="one-off", unparsable="skip")
+    assert str(caught[0].message) == (
+        "2 rows were left out, 1 have one-off pseudonyms: 1 without a whole identity, 1 with a value that does not "
+        "parse, 1 of people who were erased."
+    )
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        vault.pseudonymise(bad[:1], ["ssn"], "research")
+
+
+def test_the_record_is_handed_over(vault):
+    made = []
+    vault.pseudonymise(table(), WHO, "research", name="visits", recorded=made.append)
+    vault.add_purpose("billing")
+    (run,) = made
+    (entry,) = entries(vault, "pseudonymise")
+    assert run.table == "visits" and entry.number == run.entry and entry.details["uid"] == run.uid
+
+
+@pytest.mark.parametrize("values", [["1", None, "2"], ["1", float("nan"), "2"], ["1", 2, "3"], ["1", b"1", "2"]])
+def test_objects_of_pandas_read_as_they_are(vault, values):
+    frame = pd.DataFrame({"ssn": pd.Series(values, dtype=object)})
+    found = vault.pseudonymise(frame, ["ssn"], "research", missing="one-off", unparsable="one-off")
+    known = vault.pseudonymise(pl.DataFrame({"ssn": ["1"]}), ["ssn"], "research")["pseudonym"]
+    assert found["pseudonym"][0] == known[0] and found["pseudonym"].nunique() == 3

@@ -55,11 +55,16 @@ def anonymise(
     """
     from discreet.anonymity import anonymise as made
     from discreet.anonymity import request
+    from discreet.anonymity.anonymise import METHODS
+    from discreet.cli import table
 
     if output.suffix.lower() not in SUFFIXES:
         raise ValueError(f"The output of anonymise ends in .csv or .parquet. Got {output.name!r}.")
-    out = console.writing(output, force=force, inputs=[data])
-    page = None if report is None else console.writing(report, force=force, inputs=[data, output])
+    if method not in METHODS:
+        raise ValueError(f"The --method must be one of {', '.join(METHODS)}. Got {method!r}.")
+    safe = table.kept(data, facts)
+    out = console.writing(output, force=force, inputs=safe)
+    page = None if report is None else console.writing(report, force=force, inputs=[*safe, output], secret=True)
     trees = dict(_trees(data, quasi, facts))
     others, kept = listed(sensitive), listed(keep)
     present(data, [*trees, *others, *kept])
@@ -67,7 +72,8 @@ def anonymise(
     request.wanted(request.gathered(k, l, t, ()), others, None)
     options: dict[str, Any] = {"k": k, "l": l, "t": t, "suppress": suppress, "missing": missing, "keep": kept}
     try:
-        found = made(str(data), trees, sensitive=others, method=method, **options)  # type: ignore[arg-type]
+        with console.waiting("anonymising", json):
+            found = made(str(data), trees, sensitive=others, method=method, **options)  # type: ignore[arg-type]
     except Exception as error:  # whatever is said of the rows goes to the report
         _failed(error, page)
     with out.beside() as path:
@@ -105,7 +111,8 @@ def _failed(error: Exception, page: console.Output | None) -> Any:
     if page is not None and telling:
         from html import escape
 
-        page.write(f"<!doctype html><meta charset='utf-8'><title>Not anonymised</title><p>{escape(str(error))}</p>")
+        why = escape(console.told(error))
+        page.write(f"<!doctype html><meta charset='utf-8'><title>Not anonymised</title><p>{why}</p>")
         console.fail(
             f"The table cannot be anonymised so ({type(error).__name__}). Why is written to {str(page.path)!r}."
         )

@@ -3,7 +3,7 @@
     with guarded():                     one clear sentence on stderr in place of a traceback, exit code 1
         out = writing("model.json")     before anything is charged
         ...
-        out.write(text)                 whole or not at all
+        delivered(out, text, show)      written whole or not at all, then shown; a failure of one spares the other
         answer({"model": ...}, json)    for scripts
         receipt(release, ledger, json)  what was spent, for people
 
@@ -16,20 +16,49 @@ from __future__ import annotations
 import json as _json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
+from discreet.cli.outputs import Output, writing
+
 if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
     from discreet.ledger import Ledger
     from discreet.release import Release
 
 T = TypeVar("T")
+HINTS = {  # what marks a hint about Python, and what to say on the command line
+    "ledger.retrying(": "the charge stands; see to it that the file can be read to its end before asking again.",
+    "OneHotEncoder(": 'in privacy.toml, kind = "category" and the list of its values.',
+    "sensitive=[": "--sensitive NAME.",
+    "hierarchy.encode(": "each value of the column must be in its hierarchy; --missing NAME where cells are empty.",
+}
+__all__ = [
+    "Output",
+    "answer",
+    "delivered",
+    "fail",
+    "grid",
+    "guarded",
+    "note",
+    "plain",
+    "progress",
+    "receipt",
+    "say",
+    "shown",
+    "spent",
+    "spoken",
+    "text",
+    "told",
+    "waiting",
+    "writing",
+]
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
@@ -47,6 +76,24 @@ def say(*parts: Any, json: bool = False, markup: bool = False) -> None:
     Console(highlight=False, soft_wrap=True, markup=markup).print(*parts)
 
 
+def grid(*titles: str) -> Table:
+    """An empty table of rich in which nothing is cut off: what is too wide goes on in the next line."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD)
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    return table
+
+
+def text(words: str) -> Text:
+    """Words as they are, whatever brackets are in them."""
+    from rich.text import Text
+
+    return Text(words)
+
+
 def note(message: str) -> None:
     """A remark on stderr, which scripts that read stdout do not see."""
     typer.echo(f"Note: {message}", err=True)
@@ -61,8 +108,8 @@ def answer(document: Any, json: bool) -> None:
 def plain(value: Any) -> Any:
     """A value as JSON has it: lists, numbers, text; null for NaN and infinity.
 
-    >>> plain({"a": (1, float("nan")), "path": Path("x")})
-    {'a': [1, None], 'path': 'x'}
+    >>> plain({"a": (1, float("nan")), "b": 2 + 0j})
+    {'a': [1, None], 'b': '(2+0j)'}
     """
     if hasattr(value, "tolist"):  # arrays and numbers of NumPy
         value = value.tolist()
@@ -103,91 +150,21 @@ def _account(ledger: Ledger) -> dict[str, Any]:
     return {"data": ledger.data, "budget": ledger.budget.to_dict(), "spent": spent, "remaining": remaining}
 
 
-@dataclass(frozen=True)
-class Output:
-    """A file to be written, checked already; it appears whole, or not at all."""
-
-    path: Path
-    mode: int = 0o666
-
-    def write(self, content: str | bytes) -> None:
-        """Put this content there."""
-        with self.open() as file:
-            file.write(content.encode("utf-8") if isinstance(content, str) else content)
-
-    @contextmanager
-    def open(self) -> Iterator[IO[bytes]]:
-        """A file to write to, which takes its place on leaving; if anything is raised, what was there stays."""
-        with self.beside() as path, path.open("r+b") as file:
-            yield file
-
-    @contextmanager
-    def beside(self) -> Iterator[Path]:
-        """The path of an empty file in the same folder, for libraries that open files themselves; then as `open`."""
-        path = _fresh(self.path, self.mode)
-        try:
-            yield path
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-            os.replace(path, self.path)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-        _settle(self.path.parent)
-
-
-def writing(
-    path: str | os.PathLike[str], *, force: bool = False, inputs: Iterable[Any] = (), secret: bool = False
-) -> Output:
-    """A place to write to, checked now, so that nothing is charged for an answer that could not be kept.
-
-    Parameters
-    ----------
-    force : whether a file that is there may be replaced.
-    inputs : files that are read, which are never replaced.
-    secret : whether nobody but the owner may read it.
-
-    | what | what happens |
-    | --- | --- |
-    | no such folder; a folder of this name; no right to write there; one of the inputs | refused |
-    | a file of this name | refused, unless forced |
-    """
-    target = Path(path).expanduser()
-    folder = target.parent
-    if target.is_dir():
-        fail(f"The output {str(target)!r} is a folder. Hint: name a file in it.")
-    if not folder.is_dir():
-        fail(f"There is no folder {str(folder)!r} for the output. Hint: make it first.")
-    if any(_same(target, Path(one)) for one in inputs):
-        fail(f"The output {str(target)!r} is one of the files that are read. Hint: another name.")
-    if target.exists() and not force:
-        fail(f"The output {str(target)!r} is there already. Hint: --force to replace it, or another name.")
-    mode = 0o600 if secret else 0o666
+def delivered(
+    out: Output | None, made: Callable[[], str | bytes], show: Callable[[], None], json: bool = False
+) -> None:
+    """Write what was paid for, if it is to be written, then show it: a failure of one does not lose the other."""
+    failure: Exception | None = None
     try:
-        _fresh(target, mode).unlink()
-    except OSError as error:
-        fail(f"Nothing can be written to the folder {str(folder)!r}: {os.strerror(error.errno or 0)}.")
-    return Output(target, mode)
-
-
-def _fresh(target: Path, mode: int) -> Path:
-    path = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}.part")
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-    return path
-
-
-def _settle(folder: Path) -> None:
-    """Let the new name survive a crash too, where folders can be synced."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and os.path.samefile(one, other)
+        if out is not None:
+            out.write(made())
+    except Exception as error:
+        failure = error
+    show()
+    if failure is not None:
+        raise failure
+    if out is not None:
+        say(f"Written: {out.path}", json=json)
 
 
 def progress(parts: Iterable[T], label: str, total: int | None = None, json: bool = False) -> Iterator[T]:
@@ -205,6 +182,21 @@ def progress(parts: Iterable[T], label: str, total: int | None = None, json: boo
         for part in parts:
             yield part
             bar.advance(task)
+
+
+@contextmanager
+def waiting(label: str, json: bool = False) -> Iterator[None]:
+    """A bar without figures on stderr, where a person watches a terminal: how many rows there are is a value too."""
+    if json or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        bar.add_task(label, total=None)
+        yield
 
 
 @contextmanager
@@ -247,13 +239,22 @@ def told(error: BaseException) -> str:
         name = f" ({str(error.filename)!r})" if isinstance(error.filename, (str, os.PathLike)) else ""
         return f"{os.strerror(error.errno)}{name}."
     if shown(error):
-        return " ".join(str(error).split())
+        return spoken(" ".join(str(error).split()))
     where = _last(error)
     home = "" if where is None else str(where.tb_frame.f_globals.get("__name__", "")).split(".")[0]
     return (
         f"Something went wrong ({type(error).__name__}{f' in {home}' if home else ''}); its message may quote rows and "
         "is not shown. Hint: DISCREET_DEBUG=1 shows where it happened."
     )
+
+
+def spoken(message: str) -> str:
+    """A message of the library with a hint for the command line, where its own is about Python."""
+    sentence, hint, rest = message.partition(" Hint: ")
+    for sign, instead in HINTS.items():
+        if hint and sign in rest:
+            return f"{sentence} Hint: {instead}"
+    return message
 
 
 def shown(error: BaseException) -> bool:

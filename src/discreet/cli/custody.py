@@ -1,15 +1,18 @@
-"""`discreet vault register`, `rotate`, `verify`, `backup` and `restore`: how a vault is kept."""
+"""`discreet vault register`, `retire`, `rotate`, `verify`, `backup` and `restore`: how a vault is kept."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli import console, secrets
 from discreet.cli.options import Force, Json
 from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, opened
+
+if TYPE_CHECKING:
+    from discreet.pseudonyms.vault import Vault
 
 
 def _option(*names: str, **more: Any) -> Any:
@@ -31,7 +34,8 @@ def register(
 ) -> None:
     """Show the records of processing (Article 30): who, when, what for, to whom, until when. No person is in them.
 
-    Examples:
+    For example:
+
         discreet vault register clinic.vault
         discreet vault register clinic.vault --anchor
         discreet vault register clinic.vault -o records.csv
@@ -46,9 +50,24 @@ def register(
             return
         entries = vault.overdue() if overdue else tuple(vault.register.entries())
         if out is not None:
-            out.write(vault.register.export("csv" if out.path.suffix.lower() == ".csv" else "json"))
+            out.write(_exported(vault, out.path.suffix.lower() == ".csv", {entry.number for entry in entries}))
         console.answer([entry.public() for entry in entries], json)
         console.say(_table(entries), json=json)
+
+
+def _exported(vault: Vault, table: bool, numbers: set[int]) -> str:
+    """Some entries of the register as its export writes them."""
+    import csv
+    import io
+    import json
+
+    if not table:
+        chosen = [one for one in json.loads(vault.register.export("json")) if one["number"] in numbers]
+        return json.dumps(chosen, indent=2, ensure_ascii=False)
+    header, *rows = csv.reader(io.StringIO(vault.register.export("csv")))
+    place, out = header.index("number"), io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([header, *(row for row in rows if int(row[place]) in numbers)])
+    return out.getvalue()
 
 
 def _table(entries: tuple[Any, ...]) -> Any:
@@ -56,13 +75,41 @@ def _table(entries: tuple[Any, ...]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("", "time (UTC)", "who", "act", "table", "purpose", "to", "rows", "until", box=SIMPLE_HEAD)
+    table = Table("", "time (UTC)", "who", "act", "table", "purpose", "partner", "rows", "until", box=SIMPLE_HEAD)
     for one in entries:
         rows = "" if one.rows is None else f"{one.rows:,}"
-        cells = [one.who, one.act, one.table, one.purpose, ", ".join(one.recipients), rows, one.retention]
+        to = ", ".join(one.recipients) or one.partner
+        cells = [one.who, one.act, one.table, one.purpose, to, rows, one.retention]
         time = one.time[:19].replace("T", " ")
         table.add_row(str(one.number), time, *(Text(cell or "") for cell in cells))
     return table
+
+
+def retire(
+    place: Place,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="As the register calls it.", show_default=False)],
+    entry: Annotated[
+        int | None, _option("--entry", help="Its number in the register, where several have the name.")
+    ] = None,
+    recipients: Annotated[bool, _option("--recipients", help="Those who received it have deleted it too.")] = False,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    json: Json = False,
+) -> None:
+    """Note that a table was deleted: the vault forgets who was in it, where nothing else depends on that.
+
+    For example:
+
+        discreet vault retire clinic.vault research
+        discreet vault retire clinic.vault for-x --entry 12 --recipients
+    """
+    with opened(place, passphrase_file, key_file) as vault:
+        done = vault.retire(table, entry=entry, recipients=recipients, who=who)
+        numbers = [one.number for one in done.entries]
+        console.answer({"entries": numbers, "kept": done.kept, "cleaned": done.cleaned}, json)
+        kept = " It stays known who was in it: a model or a recipient depends on it." if done.kept else ""
+        console.say(f"Recorded: {table!r} is gone.{kept} Entries {', '.join(map(str, numbers))}.", json=json)
 
 
 def rotate(
@@ -83,7 +130,8 @@ def rotate(
 ) -> None:
     """Make new keys: of a purpose, of a partner, or what opens the vault itself. Old pseudonyms still open.
 
-    Examples:
+    For example:
+
         discreet vault rotate clinic.vault --purpose research-2026
         discreet vault rotate clinic.vault --purpose research-2026 --partner university-x
         discreet vault rotate clinic.vault --wrapping
@@ -110,7 +158,8 @@ def verify(
 ) -> None:
     """Check everything in the vault; with an anchor, also that the register is complete.
 
-    Examples:
+    For example:
+
         discreet vault verify clinic.vault
         discreet vault verify clinic.vault --anchor 12-5f0c...
     """
@@ -130,7 +179,8 @@ def backup(
 ) -> None:
     """Copy the vault to a new file, as it is at one moment. It opens with the same passphrase or key file.
 
-    Examples:
+    For example:
+
         discreet vault backup clinic.vault -o clinic-2026-05-03.vault
     """
     with opened(place, passphrase_file, key_file) as vault:
@@ -153,7 +203,8 @@ def restore(
 ) -> None:
     """Bring a backup to a new place, and erase again whoever was erased since.
 
-    Examples:
+    For example:
+
         discreet vault restore clinic-2026-05-03.vault clinic.vault --erasures-from damaged.vault
         discreet vault restore clinic-2026-05-03.vault clinic.vault --anchor 12-5f0c...
     """
@@ -164,6 +215,7 @@ def restore(
 
     if (erasures_from is None) == (anchor is None):
         console.fail("Say how later erasures are known: --erasures-from FILE, or --anchor LINE.", 2)
+    secrets.check_free(str(place))
     later = Kept.parse(anchor) if anchor is not None else erasures_from
     opening = secrets.opening(passphrase_file, key_file)
     done = Vault.restore(place, copy, erasures_from=later, who=who, **opening)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import console
+from discreet.cli.numerals import numeral, span
 from discreet.cli.options import Data, Delta, Epsilon, FactsFile, Force, Json, Seed, listed
 
 if TYPE_CHECKING:
+    from discreet.cli.facts import Column
     from discreet.cli.table import Table
     from discreet.stats.description import Categories, Description, Numbers
 
@@ -38,32 +40,40 @@ def describe(
         discreet describe visits.csv --epsilon 0.5
         discreet describe visits.csv --epsilon 0.5 --columns age,ward -o visits.html
     """
-    from discreet.cli.table import opened
+    from discreet.cli.table import kept, opened
 
     if output is not None and output.suffix.lower() not in (".png", ".html"):
         raise ValueError(f"The output of describe ends in .png or .html. Got {output.name!r}.")
-    out = None if output is None else console.writing(output, force=force, inputs=[data])
+    out = None if output is None else console.writing(output, force=force, inputs=kept(data, facts))
     table = opened(data, facts)
+    spends = table.facts.delta_of(delta)
+    wanted = [table.facts.column(name, "--columns") for name in listed(columns)] or list(table.facts.used)
+    table.check(wanted)
     ledger = table.facts.account()
-    found = _described(table, listed(columns), epsilon, table.facts.delta if delta is None else delta, ledger, seed)
-    # it is paid for: whatever becomes of the picture, it is shown
-    console.answer(_document(found) | {"receipt": console.spent(found.release, ledger)}, json)
-    console.say(*_tables(found), json=json)
-    console.receipt(found.release, ledger, json)
-    if out is not None:
-        from discreet.cli import pictures
+    with console.waiting("describing", json):
+        found = _described(table, wanted, epsilon, spends, ledger, seed)
 
-        out.write(pictures.page(found, data.name) if out.path.suffix.lower() == ".html" else pictures.png(found))
-        console.say(f"Written: {out.path}", json=json)
+    def show() -> None:
+        console.answer(_document(found) | {"receipt": console.spent(found.release, ledger)}, json)
+        console.say(*_tables(found), json=json)
+        console.receipt(found.release, ledger, json)
+
+    console.delivered(out, lambda: _drawn(found, data.name, output), show, json)
+
+
+def _drawn(found: Description, name: str, output: Path | None) -> str | bytes:
+    from discreet.cli import pictures
+
+    page = output is not None and output.suffix.lower() == ".html"
+    return pictures.page(found, name) if page else pictures.png(found)
 
 
 def _described(
-    table: Table, names: list[str], epsilon: float, delta: float, ledger: Any, seed: int | None
+    table: Table, wanted: list[Column], epsilon: float, delta: float, ledger: Any, seed: int | None
 ) -> Description:
     from discreet.stats.description import describe as described
 
     facts = table.facts
-    wanted = [facts.column(name, "--columns") for name in names] or list(facts.used)
     ranges: dict[str, Any] = {one.name: (one.low, one.high) for one in wanted if one.kind == "number"}
     lists = {one.name: one.values for one in wanted if one.kind == "category"}
     return described(
@@ -75,6 +85,7 @@ def _described(
         neighbours=facts.neighbours,  # type: ignore[arg-type]
         unit=table.unit,
         max_rows_per_unit=facts.max_rows_per_unit,
+        whole=[one.name for one in wanted if one.whole],
         ledger=ledger,
         random_state=seed,
     )
@@ -84,15 +95,21 @@ def _document(found: Description) -> dict[str, Any]:
     return {
         "count": {"value": found.count, "interval": found.count_interval},
         "confidence": found.confidence,
-        "columns": {one.name: _column(one) for one in found.columns},
+        "columns": {one.name: _column(one, found) for one in found.columns},
     }
 
 
-def _column(one: Numbers | Categories) -> dict[str, Any]:
+def _column(one: Numbers | Categories, found: Description) -> dict[str, Any]:
     from discreet.stats.description import Numbers
 
     if not isinstance(one, Numbers):
-        return {"kind": "category", "values": one.values, "counts": one.counts, "interval": one.interval}
+        return {
+            "kind": "category",
+            "values": one.values,
+            "counts": one.counts,
+            "interval": one.interval,
+            "other": others(one, found),
+        }
     return {
         "kind": "number",
         "mean": {"value": one.mean, "interval": one.mean_interval},
@@ -106,39 +123,39 @@ def _column(one: Numbers | Categories) -> dict[str, Any]:
 
 def _tables(found: Description) -> list[Any]:
     """For people: how many rows, then numbers, then categories."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as Rich
-    from rich.text import Text
-
     from discreet.stats.description import Numbers
 
     low, high = found.count_interval
     parts: list[Any] = [f"About {max(found.count, 0):,.0f} {counted(found)} ({low:,.0f} to {high:,.0f}).\n"]
-    numbers = Rich("number", "mean", "95% interval", "25%", "median", "75%", "histogram", box=SIMPLE_HEAD)
-    categories = Rich("category", "value", counted(found), "95% interval", box=SIMPLE_HEAD)
-    numbers.columns[-1].no_wrap = True
+    numbers = console.grid("number", "mean, 95% interval", "25%", "median", "75%")
+    categories = console.grid("category", "value", counted(found), "95% interval")
     for one in found.columns:
         if isinstance(one, Numbers):
-            quartiles = [f"{value:.4g}" for value in one.quartiles]
-            numbers.add_row(
-                Text(one.name), f"{one.mean:.4g}", _span(*one.mean_interval), *quartiles, bars(one.bins()[1])
-            )
+            quartiles = [numeral(value) for value in one.quartiles]
+            mean = f"{numeral(one.mean)}\n{span(*one.mean_interval)}"
+            numbers.add_row(console.text(f"{one.name}\n{bars(one.bins()[1])}"), mean, *quartiles)
             continue
-        cells = zip(one.values, one.counts, *one.interval, strict=True)
-        for place, (value, count, low, high) in enumerate(cells):
-            name = Text(one.name if place == 0 else "")
-            categories.add_row(name, Text(str(value)), f"{max(count, 0):,.0f}", f"{low:,.0f} to {high:,.0f}")
+        for row in _counts(one, found):
+            categories.add_row(*map(console.text, row))
     return parts + [table for table in (numbers, categories) if table.row_count]
+
+
+def _counts(one: Categories, found: Description) -> list[list[str]]:
+    cells = zip(one.values, one.counts, *one.interval, strict=True)
+    rows = [["", str(value), f"{max(n, 0):,.0f}", f"{low:,.0f} to {high:,.0f}"] for value, n, low, high in cells]
+    rows[0][0] = one.name
+    return [*rows, ["", "(other or missing)", f"{others(one, found):,.0f}", ""]]
+
+
+def others(one: Categories, found: Description) -> float:
+    """About how many have none of the values: what is left of the count, which costs nothing more."""
+    return max(float(found.count - sum(one.counts)), 0.0)
 
 
 def counted(found: Description) -> str:
     """What is counted: rows, or units, each of which counts once."""
     unit = found.release.unit
     return "rows" if unit == "row" else f"units ({unit})"
-
-
-def _span(low: float, high: float) -> str:
-    return f"{low:.4g} to {high:.4g}"
 
 
 def bars(counts: Any) -> str:

@@ -5,11 +5,13 @@ path = "visits.csv"
 unit = "patient"            # a column, or "row": who is protected
 max_rows_per_unit = 4       # optional: read at most so many rows of each
 n = 20000                   # optional: about how many units there are, if that is public; delta is checked by it
+public = false              # true: the rows are public, and `frontier --public` may use them
 
 [columns.age]
 kind = "number"             # clipped to low and high
 low = 0
 high = 120
+whole = true                # optional: whole numbers alone, and so are its quartiles
 
 [columns.ward]
 kind = "category"           # any other value counts as missing
@@ -46,10 +48,10 @@ if TYPE_CHECKING:
 NAME = "privacy.toml"
 KEYS: dict[str, tuple[str, ...]] = {
     "": ("data", "columns", "budget", "ledger"),
-    "data": ("path", "unit", "max_rows_per_unit", "n"),
+    "data": ("path", "unit", "max_rows_per_unit", "n", "public"),
     "budget": ("epsilon", "delta", "neighbours"),
     "ledger": ("path", "data"),
-    "columns": ("kind", "low", "high", "values"),
+    "columns": ("kind", "low", "high", "whole", "values"),
 }
 KINDS = ("number", "category", "skip")
 
@@ -63,10 +65,13 @@ class Column:
     low: float | None = None
     high: float | None = None
     values: tuple[Any, ...] = ()
+    whole: bool = False
 
     def __post_init__(self) -> None:
         if not printable(self.name):
             raise ValueError("A column's name must be printable text of 1 to 200 characters.")
+        if not isinstance(self.whole, bool) or (self.whole and self.kind != "number"):
+            raise ValueError(f"The `whole` of {self.name!r} must be true or false, and is for numbers.")
         if self.kind not in KINDS:
             raise ValueError(f"The `kind` of {self.name!r} must be one of {list(KINDS)}. Got {self.kind!r}.")
         if self.kind == "number":
@@ -81,6 +86,11 @@ class Column:
                 "categories."
             )
 
+    @property
+    def sort(self) -> str:
+        """What its cells are: "number", "text" or "truth"."""
+        return _sort(self.values[0]) or "" if self.kind == "category" else "number"
+
     def _check_range(self) -> None:
         if self.low is None or self.high is None:
             raise ValueError(
@@ -91,6 +101,8 @@ class Column:
             raise ValueError(
                 f"The column {self.name!r} needs finite numbers low < high. Got {self.low!r} and {self.high!r}."
             )
+        if self.whole and not (float(self.low).is_integer() and float(self.high).is_integer()):
+            raise ValueError(f"The column {self.name!r} is of whole numbers: so must be `low` and `high`.")
 
     def _check_values(self) -> None:
         if len(self.values) < 2 or len(set(self.values)) < len(self.values):
@@ -118,10 +130,13 @@ class Facts:
     n: int | None = None
     ledger_path: str | None = None
     data_name: str | None = None
+    public: bool = False
     file: str = field(default=NAME, compare=False)
 
     def __post_init__(self) -> None:
-        budget = self.budget  # raises for what is no budget
+        _ = self.budget  # raises for what is no budget
+        if not isinstance(self.public, bool):
+            raise ValueError(f"The `public` of [data] must be true or false. Got {self.public!r}.")
         if not self.columns:
             raise ValueError("There are no columns in it. Hint: one table [columns.NAME] for each.")
         for name, least in (("max_rows_per_unit", 1), ("n", 1)):
@@ -132,11 +147,21 @@ class Facts:
             raise ValueError(f"The unit {self.unit!r} is none of the columns.{_meant(self.unit, self.columns)}")
         if self.unit == "row" and self.max_rows_per_unit is not None:
             raise ValueError("`max_rows_per_unit` of [data] needs a `unit`: rows by themselves have no others.")
-        if self.n is not None and budget.delta * self.n > 0.1:
+        self._check_delta(self.delta, "The `delta` of [budget]")
+
+    def _check_delta(self, delta: float, name: str) -> None:
+        if self.n is not None and delta * self.n > 0.1:
             raise ValueError(
-                f"The `delta` of [budget], {budget.delta:g}, is too large for n = {self.n}: such a promise would allow "
-                f"to publish whole {budget.unit}s. Hint: delta = {0.01 / self.n:.1g}, or 0."
+                f"{name}, {delta:g}, is too large for n = {self.n}: such a promise would allow to publish whole "
+                f"{self.unit}s. Hint: {0.01 / self.n:.1g}, or 0."
             )
+
+    def delta_of(self, given: float | None) -> float:
+        """The δ of an answer: the one given by --delta, if it is not too large, or that of the budget."""
+        if given is None:
+            return self.delta
+        self._check_delta(given, "The --delta")
+        return given
 
     @property
     def budget(self) -> Budget:
@@ -172,6 +197,11 @@ class Facts:
             why = "says who a row belongs to" if name == self.unit else f'is of kind "skip" in {self.file}'
             raise ValueError(f"The column {name!r} {why}: it cannot be used for {option}.")
         return found
+
+    @property
+    def ledger(self) -> Path | None:
+        """The file of the account, if one is named."""
+        return None if self.ledger_path is None else self.home / self.ledger_path
 
     def bounds(self, columns: tuple[Column, ...]) -> Bounds:
         """Bounds of these columns of numbers."""
@@ -256,7 +286,8 @@ def _column(name: str, content: dict[str, Any]) -> Column:
     values = content.get("values", [])
     if not isinstance(values, list):
         raise ValueError(f"The `values` of [columns.{name}] must be a list.")
-    return Column(name, content["kind"], content.get("low"), content.get("high"), tuple(values))
+    ends = content.get("low"), content.get("high")
+    return Column(name, content["kind"], *ends, tuple(values), content.get("whole", False))
 
 
 def _table(name: str, content: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli import console
 from discreet.cli.models import listing, named
+from discreet.cli.numerals import numeral
 from discreet.cli.options import Data, Delta, Epsilon, FactsFile, Force, Json, Seed, listed, pairs
 
 if TYPE_CHECKING:
@@ -55,19 +56,21 @@ def fit(
     json: Json = False,
 ) -> None:
     """See HELP."""
-    from discreet.cli.table import opened
+    from discreet.cli.table import kept, opened
     from discreet.models.saving import Saved, text
 
-    out = console.writing(output, force=force, inputs=[data])
+    out = console.writing(output, force=force, inputs=kept(data, facts))
     table = opened(data, facts)
     aim = table.facts.column(target)
     columns = chosen(table, aim, listed(features))
     chosen_model = named(model, classes=aim.kind == "category", target=target)
     options = settings(chosen_model.cls(), setting or [])
+    spends = table.facts.delta_of(delta)
+    table.check(columns, aim)
     ledger = table.facts.account()
     estimator = chosen_model.made(
         epsilon=epsilon,
-        delta=table.facts.delta if delta is None else delta,
+        delta=spends,
         neighbours=table.facts.neighbours,
         unit=table.unit,
         max_rows_per_unit=table.facts.max_rows_per_unit,
@@ -77,8 +80,8 @@ def fit(
         **options,
     )
     encoder = table.encoder(columns)
-    estimator.fit(features_of(table, columns, aim))
-    # it is paid for: whatever becomes of the file, it is shown
+    with console.waiting("fitting", json):
+        estimator.fit(features_of(table, columns, aim))
     document: dict[str, Any] = {
         "model": model,
         "class": type(estimator).__name__,
@@ -87,12 +90,14 @@ def fit(
     }
     learnt = coefficients(estimator)
     document |= {"coefficients": learnt, "output": str(out.path)}
-    console.answer(document | {"receipt": console.spent(estimator.release_, ledger)}, json)
-    if learnt and len(learnt) <= MOST:
-        console.say(_shown(learnt), json=json)
-    console.receipt(estimator.release_, ledger, json)
-    out.write(text(Saved(estimator, encoder, target)))
-    console.say(f"Written: {out.path}", json=json)
+
+    def show() -> None:
+        console.answer(document | {"receipt": console.spent(estimator.release_, ledger)}, json)
+        if learnt and len(learnt) <= MOST:
+            console.say(_shown(learnt), json=json)
+        console.receipt(estimator.release_, ledger, json)
+
+    console.delivered(out, lambda: text(Saved(estimator, encoder, target)), show, json)
 
 
 fit.__doc__ = HELP
@@ -177,11 +182,8 @@ def coefficients(model: Any) -> list[dict[str, Any]]:
 
 
 def _shown(learnt: list[dict[str, Any]]) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as Rich
-    from rich.text import Text
-
-    table = Rich("feature", "coefficient", "standard error", box=SIMPLE_HEAD)
+    table = console.grid("feature", "coefficient", "standard error")
     for one in learnt:
-        table.add_row(Text(one["feature"]), f"{one['value']:.4g}", "" if one["std"] is None else f"{one['std']:.2g}")
+        error = "" if one["std"] is None else f"{one['std']:.2g}"
+        table.add_row(console.text(one["feature"]), numeral(one["value"]), error)
     return table

@@ -10,7 +10,7 @@ import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from discreet.cli.facts import printable
 from discreet.errors import EngineError
@@ -19,15 +19,30 @@ LONGEST = 1 << 20  # bytes of a first line
 TEXT = (".csv", ".csv.gz", ".csv.zst", ".csv.bz2", ".csv.lz4")
 PARQUET = (".parquet", ".pq")
 NUMBERS = ("int", "uint", "float", "double", "halffloat", "decimal")
+TEXTS = ("string", "large_string")
 
 
 @dataclass(frozen=True)
 class Header:
-    """The columns of a file: their names and, of Parquet, what kind each is by its type ("" where nobody knows)."""
+    """The columns of a file: their names and, of Parquet, what each holds by its type.
+
+    Attributes
+    ----------
+    sorts : "number", "text", "truth" or "other" of each column; "" where nobody knows, as of CSV.
+    """
 
     names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    parquet: bool
+    sorts: tuple[str, ...]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What kind of column each may be in privacy.toml; "" where nobody knows."""
+        kinds = {"": "", "number": "number", "text": "category", "truth": "category", "other": "skip"}
+        return tuple(kinds[sort] for sort in self.sorts)
+
+    def sort(self, name: str) -> str:
+        """What this column holds; "" where nobody knows, or there is none."""
+        return dict(zip(self.names, self.sorts, strict=True)).get(name, "")
 
 
 def header(path: str | Path) -> Header:
@@ -39,11 +54,11 @@ def header(path: str | Path) -> Header:
         raise EngineError(f"{str(path)!r} is a folder. Hint: name one CSV or Parquet file.")
     name = path.name.lower()
     if name.endswith(PARQUET):
-        return _checked(*_schema(path), parquet=True)
+        return _checked(*_schema(path))
     if not name.endswith(TEXT):
         raise EngineError(f"{path.name!r} is neither CSV nor Parquet. Hint: {', '.join((*TEXT, *PARQUET))}.")
     names = _first(path)
-    return _checked(names, [""] * len(names), parquet=False)
+    return _checked(names, [""] * len(names))
 
 
 def missing(path: str | Path, wanted: Any) -> list[str]:
@@ -60,13 +75,17 @@ def _schema(path: Path) -> tuple[list[str], list[str]]:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException):
         raise EngineError(f"{path.name!r} cannot be read as a Parquet file: is it damaged?") from None
-    return list(schema.names), [_kind(str(one.type)) for one in schema]
+    return list(schema.names), [_sort(str(one.type)) for one in schema]
 
 
-def _kind(of: str) -> str:
+def _sort(of: str) -> str:
     if of.startswith(NUMBERS):
         return "number"
-    return "category" if of.startswith(("string", "large_string", "bool", "dictionary")) else "skip"
+    if of.startswith("bool"):
+        return "truth"
+    if of.startswith("dictionary"):
+        return "text" if "values=string" in of or "values=large_string" in of else ""
+    return "text" if of.startswith(TEXTS) else "other"
 
 
 def _first(path: Path) -> list[str]:
@@ -75,7 +94,10 @@ def _first(path: Path) -> list[str]:
         text = _line(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise EngineError(f"The first line of {path.name!r} is no UTF-8 text. Hint: save the file as UTF-8.") from None
-    fields = next(csv.reader(io.StringIO(text)), [])
+    try:
+        fields = next(csv.reader(io.StringIO(text), strict=True), [])
+    except csv.Error:  # a quote that stays open: the line ends within a name
+        _refuse("a name holds a line break, or its quotes do not match")
     if len(fields) < 2 and any(mark in text for mark in ";\t|"):
         raise EngineError(f"The columns of {path.name!r} are not separated by commas. Hint: save it with commas.")
     return fields
@@ -87,45 +109,32 @@ def _line(path: Path) -> bytes:
     content = b""
     try:
         with pa.input_stream(str(path), compression="detect") as stream:
-            while len(content) < LONGEST and b"\n" not in content:
+            while len(content) < LONGEST and b"\n" not in content and b"\r" not in content:
                 some = stream.read(4096)
                 content += some
                 if not some:
                     break
     except (OSError, pa.ArrowException):
         raise EngineError(f"{path.name!r} cannot be read: is it damaged?") from None
-    line = content.split(b"\n", 1)[0].rstrip(b"\r")
+    line = next(iter(content.splitlines()), b"")  # files of some systems end lines by a carriage return
     if not line.strip() or len(content) >= LONGEST:
         raise EngineError(f"{path.name!r} has no header: its first line is to hold the names of the columns.")
     return line
 
 
-def _checked(names: list[str], kinds: list[str], parquet: bool) -> Header:
+def _checked(names: list[str], sorts: list[str]) -> Header:
     """The header, unless it may be a row; what it holds is not told then."""
     if len(set(names)) < len(names):
         _refuse("two of its names are the same")
-    if any(_value(name) for name in names):
-        _refuse("one of its names is a number, a date or empty")
+    if not all(name[:1].isalpha() or name[:1] == "_" for name in names):
+        _refuse("one of its names does not begin with a letter, as a number, a date or an empty cell would not")
     if not all(printable(name) for name in names):
         _refuse("one of its names is very long, or holds signs that cannot be shown")
-    return Header(tuple(names), tuple(kinds), parquet)
+    return Header(tuple(names), tuple(sorts))
 
 
-def _refuse(why: str) -> None:
+def _refuse(why: str) -> NoReturn:
     raise EngineError(
         f"The header cannot be used: {why}, so that it may be a row. It is not shown. Hint: write a first line with a "
         "distinct name for each column, beginning with a letter."
     )
-
-
-def _value(name: str) -> bool:
-    """Whether a name looks like a value."""
-    from datetime import datetime
-
-    for read in (float, datetime.fromisoformat):
-        try:
-            read(name.strip().replace(",", "."))
-        except ValueError:
-            continue
-        return True
-    return not name.strip()

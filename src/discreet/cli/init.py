@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.cli.facts import Column, Facts
     from discreet.cli.header import Header
 
+T = TypeVar("T")
 KIND = """\
 {name!r} ({place} of {many}): what is it?
   number    a quantity; its range is asked for next
@@ -47,6 +51,9 @@ def init(
     data: Data,
     number: Annotated[
         list[str] | None, typer.Option("--number", metavar="NAME=LOW:HIGH", help="A column of numbers and its range.")
+    ] = None,
+    whole: Annotated[
+        list[str] | None, typer.Option("--whole", metavar="NAME", help="Of a --number: it has whole values alone.")
     ] = None,
     category: Annotated[
         list[str] | None, typer.Option("--category", metavar="NAME=A,B,...", help="A column of categories.")
@@ -84,13 +91,15 @@ def init(
     from discreet.cli.writer import written
 
     target = output or beside(data)
-    out = console.writing(target, force=force, inputs=[data])
+    account = accounted(data)
+    out = console.writing(target, force=force, inputs=[data, account])
     found = header(data)
-    given = _given(found, number or [], category or [], skip or [])
+    given = _given(found, number or [], category or [], skip or [], whole or [])
     asking = Asking(found, given, rest)
     facts = asking.facts(
-        data, target, unit=unit, limit=max_rows_per_unit, n=n, epsilon=epsilon, delta=delta, ledger=ledger
+        data, target, account, unit=unit, limit=max_rows_per_unit, n=n, epsilon=epsilon, delta=delta, ledger=ledger
     )
+    _warn(facts, account)
     out.write(f"# What is public about {data.name}, and what may be spent on it.\n\n{written(facts)}")
     console.answer({"facts": str(target), "columns": {c.name: c.kind for c in facts.columns.values()}}, json)
     option = "" if target.name == NAME and output is None else f" --facts {target}"
@@ -98,13 +107,40 @@ def init(
     console.say(f"Next: discreet describe {data} --epsilon {facts.epsilon / 4:g}{option}", json=json)
 
 
-def _given(found: Header, number: list[str], category: list[str], skip: list[str]) -> dict[str, Column]:
+def accounted(data: Path) -> Path:
+    """The account of these data: the one that facts beside them name, or else the file of their name beside them."""
+    from discreet.cli import facts as _facts
+
+    try:
+        known = _facts.read(_facts.beside(data))
+        if known.ledger is not None and known.path in (None, data.name):
+            return known.ledger
+    except ValueError:  # no facts yet, or none that can be read
+        pass
+    return data.parent / f"{data.stem}.ledger"
+
+
+def _warn(facts: Facts, account: Path) -> None:
+    """A second account would let the same people pay twice."""
+    if account.exists() and (facts.ledger is None or facts.ledger.resolve() != account.resolve()):
+        console.note(
+            f"there is an account of these data already, {str(account)!r}. What these facts allow is spent on top of "
+            "it, and no account has the sum. Hint: leave --ledger out."
+        )
+
+
+def _given(
+    found: Header, number: list[str], category: list[str], skip: list[str], whole: list[str]
+) -> dict[str, Column]:
     """The columns that options tell of."""
     from discreet.cli.facts import Column
 
     numbers = {name: _range(name, text) for name, text in pairs(number, "--number").items()}
-    lists = {name: _values(text, _text(found, name)) for name, text in pairs(category, "--category").items()}
-    columns = [Column(name, "number", *ends) for name, ends in numbers.items()]
+    lists = {name: _values(name, text, found.sort(name)) for name, text in pairs(category, "--category").items()}
+    for name in whole:
+        if name not in numbers:
+            raise ValueError(f"The --whole {name} is of a column that no --number tells of.")
+    columns = [Column(name, "number", *ends, whole=name in whole) for name, ends in numbers.items()]
     columns += [Column(name, "category", values=values) for name, values in lists.items()]
     columns += [Column(name, "skip") for name in skip]
     names = [one.name for one in columns]
@@ -125,10 +161,15 @@ def _range(name: str, text: str) -> tuple[float, float]:
     return low, high
 
 
-def _values(text: str, as_text: bool) -> tuple[Any, ...]:
-    """What commas separate: numbers if all are, and have no zeros in front, which a code would have."""
+def _values(name: str, text: str, sort: str) -> tuple[Any, ...]:
+    """What commas separate, by what the schema says the column holds.
+
+    Where it says nothing, numbers if all are, and have no zeros in front, which a code would have.
+    """
     parts = tuple(listed(text))
-    if as_text or any(part.lstrip("-").startswith("0") and part not in ("0", "-0") for part in parts):
+    if sort == "truth":
+        return _truths(name, parts)
+    if sort == "text" or any(part.lstrip("-").startswith("0") and part not in ("0", "-0") for part in parts):
         return parts
     for read in (int, float):
         try:
@@ -138,8 +179,11 @@ def _values(text: str, as_text: bool) -> tuple[Any, ...]:
     return parts
 
 
-def _text(found: Header, name: str) -> bool:
-    return found.parquet and dict(zip(found.names, found.kinds, strict=True)).get(name) == "category"
+def _truths(name: str, parts: tuple[str, ...]) -> tuple[bool, ...]:
+    words = {"true": True, "false": False}
+    if any(part.lower() not in words for part in parts):
+        raise ValueError(f"The column {name!r} holds true and false. Hint: --category {name}=false,true.")
+    return tuple(words[part.lower()] for part in parts)
 
 
 class Asking:
@@ -148,32 +192,32 @@ class Asking:
     def __init__(self, found: Header, given: dict[str, Column], rest: bool) -> None:
         self._header, self._given, self._rest = found, given, rest
 
-    def facts(self, data: Path, target: Path, **known: Any) -> Facts:
-        """All facts: those known, and the answers."""
+    def facts(self, data: Path, target: Path, account: Path, **known: Any) -> Facts:
+        """All facts: those known, and the answers; `account` is where the data have theirs."""
         import os
 
         from discreet.cli.facts import Facts
 
-        unit = known["unit"] or self._ask(UNIT, "Unit", "row", "--unit")
-        if unit != "row" and unit not in self._header.names:
-            raise ValueError(f"There is no column {unit!r} in the file to be the unit.")
+        unit = self._unit(known["unit"]) if known["unit"] else self._until(self._unit, UNIT, "Unit", "row", "--unit")
         columns = {name: self._column(name, place, unit) for place, name in enumerate(self._header.names, 1)}
         limit, n = known["limit"], known["n"]
         quiet = known["epsilon"] is not None  # then options say it all
         if unit != "row" and limit is None and not quiet:
-            limit = _whole(self._ask(LIMIT.format(unit=unit), "Rows", "", "--max-rows-per-unit"))
+            limit = self._until(_whole, LIMIT.format(unit=unit), "Rows", "", "--max-rows-per-unit")
         if n is None and not quiet:
-            n = _whole(self._ask(NUMBER.format(unit=unit), "Number", "", "--n"))
-        epsilon = known["epsilon"] or _number(self._ask(EPSILON.format(unit=unit), "Epsilon", "1", "--epsilon"))
+            n = self._until(_whole, NUMBER.format(unit=unit), "Number", "", "--n")
+        epsilon = known["epsilon"] or self._until(_epsilon, EPSILON.format(unit=unit), "Epsilon", "1", "--epsilon")
         usual = f"{0.01 / n:.0e}" if n else "1e-6"
         delta = known["delta"]
         if delta is None:
-            delta = float(usual) if quiet else _number(self._ask(DELTA.format(unit=unit), "Delta", usual, "--delta"))
-        account = known["ledger"] or (
-            f"{data.stem}.ledger" if quiet else self._ask(LEDGER, "Ledger", f"{data.stem}.ledger", "--ledger")
-        )
-        path = os.path.relpath(data.resolve(), target.resolve().parent)
-        where = (None, None) if account == "none" else (account, data.stem)
+            check = partial(_delta, n=n)
+            asked = DELTA.format(unit=unit), "Delta", usual, "--delta"
+            delta = float(usual) if quiet else self._until(check, *asked)
+        home = target.resolve().parent
+        here = os.path.relpath(account.resolve(), home)
+        ledger = known["ledger"] or (here if quiet else self._ask(LEDGER, "Ledger", here, "--ledger"))
+        path = os.path.relpath(data.resolve(), home)
+        where = (None, None) if ledger == "none" else (ledger, data.stem)
         return Facts(target.parent, columns, epsilon, delta, "add-remove", path, unit, limit, n, *where)
 
     def _column(self, name: str, place: int, unit: str) -> Column:
@@ -185,15 +229,27 @@ class Asking:
             return Column(name, "skip")
         told = self._header.kinds[place - 1] or None
         question = KIND.format(name=name, place=place, many=len(self._header.names))
-        kind = self._ask(question, "Kind", told, f"--number {name}=LOW:HIGH")
+        kind = self._until(_kind, question, "Kind", told, f"--number {name}=LOW:HIGH")
         if kind == "number":
-            return Column(
-                name, "number", *_range(name, self._ask(RANGE.format(name=name), "Low:high", None, "--number"))
-            )
+            ranged = partial(_ranged, name)
+            return self._until(ranged, RANGE.format(name=name), "Low:high", None, "--number")
         if kind == "category":
-            answer = self._ask(VALUES.format(name=name), "Values", None, "--category")
-            return Column(name, "category", values=_values(answer, _text(self._header, name)))
-        return Column(name, kind)  # which refuses what is no kind
+            valued = partial(_valued, name, self._header.sort(name))
+            return self._until(valued, VALUES.format(name=name), "Values", None, "--category")
+        return Column(name, kind)
+
+    def _unit(self, text: str) -> str:
+        if text != "row" and text not in self._header.names:
+            raise ValueError(f"There is no column {text!r} in the file to be the unit.")
+        return text
+
+    def _until(self, read: Callable[[str], T], text: str, word: str, default: str | None, option: str) -> T:
+        """The answer as `read` takes it; asked again as long as it cannot."""
+        while True:
+            try:
+                return read(self._ask(text, word, default, option))
+            except ValueError as error:
+                text = str(error)
 
     def _ask(self, text: str, word: str, default: str | None, option: str) -> str:
         typer.echo(f"\n{text}", err=True)
@@ -207,6 +263,26 @@ class Asking:
             )
 
 
+def _kind(text: str) -> str:
+    from discreet.cli.facts import KINDS
+
+    if text not in KINDS:
+        raise ValueError(f"It must be one of {', '.join(KINDS)}. Got {text!r}.")
+    return text
+
+
+def _ranged(name: str, text: str) -> Column:
+    from discreet.cli.facts import Column
+
+    return Column(name, "number", *_range(name, text))
+
+
+def _valued(name: str, sort: str, text: str) -> Column:
+    from discreet.cli.facts import Column
+
+    return Column(name, "category", values=_values(name, text, sort))
+
+
 def _whole(text: str) -> int | None:
     if not text:
         return None
@@ -215,8 +291,22 @@ def _whole(text: str) -> int | None:
     return int(text)
 
 
-def _number(text: str) -> float:
+def _epsilon(text: str) -> float:
+    return _number(text, "It must be a number > 0.", lambda epsilon: epsilon > 0)
+
+
+def _delta(text: str, n: int | None) -> float:
+    most = "" if n is None else f" of at most {0.1 / n:.1g}"
+    return _number(
+        text, f"It must be 0, or a small number{most}.", lambda delta: 0 <= delta <= min(0.1 / (n or 1), 0.5)
+    )
+
+
+def _number(text: str, rule: str, fine: Callable[[float], bool]) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise ValueError(f"It must be a number. Got {text!r}.") from None
+        number = math.nan
+    if not (math.isfinite(number) and fine(number)):
+        raise ValueError(f"{rule} Got {text!r}.")
+    return number

@@ -39,7 +39,7 @@ def show(
     """
     if output is not None and output.suffix.lower() != ".png":
         raise ValueError(f"The picture of a ledger ends in .png. Got {output.name!r}.")
-    out = None if output is None else console.writing(output, force=force, inputs=[where])
+    out = None if output is None else console.writing(output, force=force, inputs=_files(where))
     ledger = opened(where)
     if out is not None:
         _draw(ledger, out)
@@ -50,6 +50,8 @@ def show(
         f"ε = {ledger.remaining:.4g}.",
         json=json,
     )
+    for remark in _remarks(ledger):
+        console.say(remark, json=json)
 
 
 @app.command()
@@ -82,7 +84,7 @@ def export(
 
     if output.suffix.lower() not in PLAIN:
         raise ValueError(f"The export of a ledger ends in .json or .csv. Got {output.name!r}.")
-    out = console.writing(output, force=force, inputs=[where])
+    out = console.writing(output, force=force, inputs=_files(where))
     account = _account(opened(where))
     if output.suffix.lower() == ".json":
         out.write(_json.dumps(console.plain(account), allow_nan=False, ensure_ascii=False, indent=1))
@@ -96,12 +98,15 @@ def opened(where: Path) -> Ledger:
     """The ledger of this name, or the one that the facts beside this file name; it is never made here."""
     from discreet.cli import facts as _facts
     from discreet.cli.header import PARQUET, TEXT
+    from discreet.cli.table import about
     from discreet.ledger import Ledger
 
     path = where
     beside = where.name.lower().endswith((*TEXT, *PARQUET))
     if beside or where.suffix == ".toml":
         facts = _facts.read(_facts.beside(where) if beside else where)
+        if beside:
+            about(facts, where)
         if facts.ledger_path is None:
             raise ValueError(f"{facts.file} names no ledger: nobody adds up what is spent. Hint: [ledger], path = ...")
         path = facts.home / facts.ledger_path
@@ -110,9 +115,23 @@ def opened(where: Path) -> Ledger:
     return Ledger.open(path)
 
 
+def _files(where: Path) -> list[Path]:
+    """What no output may replace."""
+    from discreet.cli.table import kept
+
+    return kept(where, where if where.suffix == ".toml" else None)
+
+
 def _account(ledger: Ledger) -> dict[str, Any]:
     entries = [
-        {"number": number, "time": entry.time, "name": entry.name, "epsilon": cost, "event": entry.event.to_dict()}
+        {
+            "number": number,
+            "time": entry.time,
+            "name": entry.name,
+            "epsilon": cost,
+            "not_private": entry.outside or None,
+            "event": entry.event.to_dict(),
+        }
         for number, (entry, cost) in enumerate(zip(ledger.entries, _costs(ledger), strict=True), 1)
     ]
     return {
@@ -126,8 +145,27 @@ def _account(ledger: Ledger) -> dict[str, Any]:
 
 
 def _costs(ledger: Ledger) -> list[float]:
-    """What each charge guarantees by itself, as the account counts it."""
-    return [ledger.currency.epsilon(ledger.currency.cost(entry.event)) for entry in ledger.entries]
+    """The ε of each charge by itself, at the account's δ: exact, or as the account counts it if that is less."""
+    from discreet import accounting
+
+    delta, currency = ledger.budget.delta, ledger.currency
+    return [
+        min(currency.epsilon(currency.cost(entry.event)), accounting.epsilon(entry.event, delta))
+        for entry in ledger.entries
+    ]
+
+
+def _remarks(ledger: Ledger) -> list[str]:
+    """What a reader of the table may wonder about."""
+    from discreet.stores import uncovered
+
+    said, costs = [uncovered(ledger.entries)], _costs(ledger)
+    if len(costs) > 1 and ledger.spent > sum(costs) * (1 + 1e-9):
+        said.append(
+            "Together they cost more than they do by themselves: this account adds up in "
+            f"{ledger.currency.name!r}, where answers of pure ε (δ = 0) are dear from the second charge on."
+        )
+    return [one for one in said if one]
 
 
 def _lines(entries: list[dict[str, Any]]) -> str:
@@ -137,9 +175,10 @@ def _lines(entries: list[dict[str, Any]]) -> str:
 
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["number", "time", "name", "epsilon", "event"])
+    writer.writerow(["number", "time", "name", "epsilon", "not_private", "event"])
     for one in entries:
-        writer.writerow([one["number"], one["time"], one["name"], one["epsilon"], _json.dumps(one["event"])])
+        told = [one[name] for name in ("number", "time", "name", "epsilon", "not_private")]
+        writer.writerow([*told, _json.dumps(one["event"])])
     return stream.getvalue()
 
 
@@ -148,9 +187,11 @@ def _table(ledger: Ledger) -> Any:
     from rich.table import Table
     from rich.text import Text
 
+    from discreet.stores import flag
+
     table = Table("", "time (UTC)", "what", "ε by itself", box=SIMPLE_HEAD)
     for number, (entry, cost) in enumerate(zip(ledger.entries, _costs(ledger), strict=True), 1):
-        table.add_row(str(number), entry.time[:19].replace("T", " "), Text(entry.name), f"{cost:.4g}")
+        table.add_row(str(number), entry.time[:19].replace("T", " "), Text(entry.name + flag(entry)), f"{cost:.4g}")
     return table
 
 

@@ -57,7 +57,7 @@ def listing() -> str:
     return "\n".join(f"- `{model.name}`: {model.about}" for model in MODELS.values())
 
 
-def named(name: str, *, classes: bool | None = None, target: str = "") -> Model:
+def named(name: str, *, classes: bool | None = None, target: str = "", option: str = "--model") -> Model:
     """The model of this name; where it is for another kind of target, or there is none, what to take instead."""
     from difflib import get_close_matches
 
@@ -71,6 +71,6 @@ def named(name: str, *, classes: bool | None = None, target: str = "") -> Model:
             ("classes", "a number", "linear") if model.classes else ("numbers", "a category", "logistic")
         )
         raise ValueError(
-            f"The model {name!r} predicts {what}, and {target!r} is {is_of} in privacy.toml. Hint: --model {instead}."
+            f"The model {name!r} predicts {what}, and {target!r} is {is_of} in privacy.toml. Hint: {option} {instead}."
         )
     return model

@@ -17,6 +17,17 @@ def positive(text: str) -> float:
     return number
 
 
+def positives(text: str, option: str) -> list[float]:
+    """Numbers > 0, of what was typed between commas."""
+    try:
+        found = [positive(one) for one in listed(text)]
+    except typer.BadParameter as error:
+        raise typer.BadParameter(error.message, param_hint=option) from None
+    if not found:
+        raise typer.BadParameter("name at least one number > 0, such as 0.1,1,10.", param_hint=option)
+    return found
+
+
 def small(text: str) -> float:
     """A number within [0, 1), of what was typed."""
     number = _float(text)

@@ -8,11 +8,14 @@ import io
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from discreet.cli.numerals import numeral, span
+
 if TYPE_CHECKING:
     from discreet.stats.description import Categories, Description, Numbers
 
 ACROSS = 3
 CAPTION = "Line: the mean. Marks on the axis: quartiles. Shades and whiskers: 95% intervals; everything has noise."
+SEEDED = "NOT PRIVATE: a seed was given"
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
 body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }}
@@ -49,6 +52,8 @@ def figure(found: Description) -> Any:
             axes.set_ylim(bottom=0)
         caption = textwrap.fill(CAPTION, 60 * min(ACROSS, len(found.columns)))
         sheet.supxlabel(caption, fontsize=7, color="0.3")
+        if not found.release.private:
+            sheet.suptitle(SEEDED, fontsize=8)
     return sheet
 
 
@@ -88,17 +93,19 @@ def page(found: Description, name: str) -> str:
 
 
 def _tables(found: Description) -> str:
+    from discreet.cli.describe import others
     from discreet.stats.description import Numbers
 
     numbers = [["number", "mean", "interval", "lower quartile", "median", "upper quartile"]]
     counts = [["category", "value", "count", "interval"]]
     for one in found.columns:
         if isinstance(one, Numbers):
-            quartiles = [f"{value:.4g}" for value in one.quartiles]
-            numbers.append([one.name, f"{one.mean:.4g}", "{:.4g} to {:.4g}".format(*one.mean_interval), *quartiles])
+            quartiles = [numeral(value) for value in one.quartiles]
+            numbers.append([one.name, numeral(one.mean), span(*one.mean_interval), *quartiles])
         else:
             cells = zip(one.values, one.counts, *one.interval, strict=True)
             counts += [[one.name, str(v), f"{max(c, 0):,.0f}", f"{a:,.0f} to {b:,.0f}"] for v, c, a, b in cells]
+            counts.append([one.name, "(other or missing)", f"{others(one, found):,.0f}", ""])
     return "".join(_table(rows) for rows in (numbers, counts) if len(rows) > 1)
 
 

@@ -39,9 +39,10 @@ def predict(
         discreet predict model.json new.csv -o predictions.csv
     """
     from discreet.cli.header import missing
+    from discreet.cli.table import kept
     from discreet.models.saving import opened
 
-    out = console.writing(output, force=force, inputs=[model, data])
+    out = console.writing(output, force=force, inputs=[model, *kept(data)], secret=True)
     saved = opened(model)
     columns = saved.columns
     if columns is None:
@@ -51,7 +52,7 @@ def predict(
         raise ValueError(f"{data.name!r} has no columns {lost}, which the model predicts from.")
     if probabilities and not hasattr(saved.model, "predict_proba"):
         raise ValueError(f"A {type(saved.model).__name__} has no probabilities. Hint: leave --probabilities out.")
-    with out.open() as file:
+    with console.waiting("predicting", json), out.open() as file:
         for line in _lines(saved, data, probabilities):
             file.write(line.encode("utf-8"))
     console.answer({"output": str(out.path), "model": type(saved.model).__name__, "target": saved.target}, json)
@@ -72,11 +73,9 @@ def _lines(saved: Saved, data: Path, probabilities: bool) -> Iterator[str]:
 
 
 def _types(encoder: Encoder) -> dict[str, str]:
-    found = {}
-    for name, known in zip(encoder.columns, encoder.values, strict=True):
-        if known is None or not isinstance(known[0], bool):
-            found[name] = "text" if known is not None and isinstance(known[0], str) else "number"
-    return found
+    sorts = {str: "text", bool: "truth"}
+    pairs = zip(encoder.columns, encoder.values, strict=True)
+    return {name: "number" if known is None else sorts.get(type(known[0]), "number") for name, known in pairs}
 
 
 def _predicted(model: Any, encoder: Encoder, rows: Any, probabilities: bool) -> Iterator[list[Any]]:

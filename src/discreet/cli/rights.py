@@ -1,4 +1,4 @@
-"""`discreet vault find`, `erase` and `refuse`: what people may ask of whoever holds their data."""
+"""`discreet vault find`, `erase`, `refuse` and `purge`: what people may ask of whoever holds their data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli import console, secrets
 from discreet.cli.options import Force, Json
-from discreet.cli.secrets import KeyFilePath, PassphraseFile, PersonFile, Place, Who, opened
+from discreet.cli.secrets import KeyFilePath, PassphraseFile, PersonFile, Place, Who, day, opened
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.persons import Person
@@ -36,7 +36,8 @@ def find(
 ) -> None:
     """Say which tables have a person, what for, and who received them (Article 15). No table is read.
 
-    Examples:
+    For example:
+
         discreet vault find clinic.vault
         discreet vault find clinic.vault --person person.json --export answer.json
     """
@@ -80,7 +81,12 @@ def erase(
     place: Place,
     reason: Reason,
     person: PersonFile = None,
-    keep: Annotated[str | None, _option("--keep", metavar="DAY", help="Keep them away until YYYY-MM-DD.")] = None,
+    ground: Annotated[
+        str | None, _option("--ground", metavar="TEXT", help="The legal ground: Article 17(1)(b).")
+    ] = None,
+    keep: Annotated[
+        str | None, _option("--keep", metavar="DAY", help="Keep them away until YYYY-MM-DD, or for a number of days.")
+    ] = None,
     yes: Annotated[bool, _option("--yes", help="Do not ask again.")] = False,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
@@ -89,7 +95,8 @@ def erase(
 ) -> None:
     """Cut the link to a person, and list what is left to do (Article 17).
 
-    Examples:
+    For example:
+
         discreet vault erase clinic.vault --reason "asked on 3 May, letter 17"
     """
     from dataclasses import asdict
@@ -99,7 +106,7 @@ def erase(
         if not yes:
             console.say(_words(found), json=json)
             typer.confirm("Erase this person? It cannot be undone.", abort=True, err=True)
-        done = vault.erase(found, reason=reason, keep=keep, who=who)
+        done = vault.erase(found, reason=reason, ground=ground, keep=day(keep), who=who)
         console.answer(asdict(done), json)
         console.say(str(done), json=json)
 
@@ -116,7 +123,8 @@ def refuse(
 ) -> None:
     """Record that an erasure was refused, and on which ground.
 
-    Examples:
+    For example:
+
         discreet vault refuse clinic.vault --ground b --note "records are kept for ten years by law"
     """
     with opened(place, passphrase_file, key_file) as vault:
@@ -124,3 +132,22 @@ def refuse(
         entry = vault.refuse(found, ground=ground, note=note, who=who)
         console.answer(entry.public(), json)
         console.say(f"Recorded: refused under {entry.basis}. Entry {entry.number} of the register.", json=json)
+
+
+def purge(
+    place: Place,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFilePath = None,
+    who: Who = None,
+    json: Json = False,
+) -> None:
+    """Take people whose date has passed off the list of those who were erased.
+
+    For example:
+
+        discreet vault purge clinic.vault
+    """
+    with opened(place, passphrase_file, key_file) as vault:
+        count = vault.purge(who=who)
+        console.answer({"purged": count}, json)
+        console.say(f"Lines taken off the suppression list: {count}.", json=json)

@@ -36,16 +36,25 @@ def risk(
     """
     from discreet.anonymity import risk as found
     from discreet.cli.anonymise import present
+    from discreet.cli.table import kept
 
     if output.suffix.lower() not in (".json", ".txt"):
         raise ValueError(f"The output of risk ends in .json or .txt. Got {output.name!r}.")
-    out = console.writing(output, force=force, inputs=[data] if population is None else [data, population])
+    if fraction is not None and not fraction > 0:
+        raise ValueError("The --fraction must be > 0, and at most 1. Got 0.")
+    if fraction is not None and population is not None:
+        raise ValueError("Give --population or --fraction, not both.")
+    others = [] if population is None else [population]
+    out = console.writing(output, force=force, inputs=[*kept(data), *others], secret=True)
     names = listed(quasi)
+    if not names or len(set(names)) < len(names):
+        raise ValueError("The columns of --quasi must be distinct, and at least one. Hint: --quasi age,ward.")
     for table in (data, population):
         if table is not None:
             present(table, names)
     try:
-        told = found(str(data), names, None if population is None else str(population), fraction)
+        with console.waiting("counting", json):
+            told = found(str(data), names, None if population is None else str(population), fraction)
     except Exception as error:  # what is said of the rows is not for the terminal
         console.fail(f"The risk cannot be told ({type(error).__name__}). Hint: is the file damaged, or without rows?")
     out.write(_document(told) if output.suffix.lower() == ".json" else f"{told}\n")

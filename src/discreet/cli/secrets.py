@@ -5,6 +5,8 @@ What is on a command line stays in the history of the shell, and every user of t
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,7 +34,42 @@ def opened(place: str, passphrase_file: str | None, key_file: Path | None) -> Va
     """An open vault."""
     from discreet.pseudonyms.vault import Vault
 
+    check_place(place)
     return Vault.open(place, **opening(passphrase_file, key_file))
+
+
+def check_place(place: str) -> None:
+    """Refuse an address with a password in it."""
+    from urllib.parse import parse_qs, urlsplit
+
+    from discreet.pseudonyms.opening import remote
+
+    if not remote(place):
+        return
+    try:
+        parts = urlsplit(place)
+        held = parts.password is not None or "password" in parse_qs(parts.query, keep_blank_values=True)
+    except ValueError:  # what cannot be read is not shown either
+        held = "@" in place
+    if held:
+        console.fail(
+            "The address holds a password, which other users of this machine can see. Hint: leave it out, and put it "
+            "into the file that PGPASSFILE names (~/.pgpass by default). Change the password.",
+            2,
+        )
+
+
+def check_free(place: str) -> None:
+    """Refuse a place where a vault is, before a key file is made for it."""
+    from discreet.pseudonyms.opening import remote
+
+    if not remote(place) and Path(place).exists():
+        console.fail(f"There is a file {place!r} already. Hint: another name.")
+
+
+def day(text: str | None) -> str | int | None:
+    """A date, or a number of days, as the vault takes them."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text
 
 
 def _file(name: str, text: str) -> Any:
@@ -58,15 +95,21 @@ def passphrase(file: str | None, *, new: bool = False, what: str = "Passphrase")
 
 
 def _line(file: str) -> str:
-    text = sys.stdin.readline() if file == STDIN else _read(file).partition("\n")[0]
+    text = sys.stdin.readline() if file == STDIN else _read(file, secret=True).partition("\n")[0]
     if not text.strip("\r\n"):
         console.fail("The passphrase file is empty.")
     return text.strip("\r\n")
 
 
-def _read(file: str) -> str:
+def _read(file: str, secret: bool = False) -> str:
     try:
-        return Path(file).read_text(encoding="utf-8")
+        with Path(file).open(encoding="utf-8") as content:
+            mode = os.fstat(content.fileno()).st_mode
+            if secret and os.name == "posix" and stat.S_ISREG(mode) and mode & 0o077:
+                console.fail(
+                    f"A passphrase file must be its owner's alone. Got mode {stat.S_IMODE(mode):04o}. Hint: chmod 600."
+                )
+            return content.read()
     except UnicodeDecodeError:
         console.fail(f"The file {file!r} is not UTF-8.")
 

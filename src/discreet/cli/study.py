@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import console
-from discreet.cli.options import Json
+from discreet.cli.options import Force, Json
 
 
 def study(
@@ -23,6 +23,7 @@ def study(
         Path | None, typer.Option(metavar="FOLDER", help="Where the study's data are; DISCREET_DATA, or ./data.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="How many processes.")] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Make a figure of the literature again.
@@ -40,6 +41,12 @@ def study(
         console.answer(STUDIES, json)
         console.say("\n".join(f"{one:7} {what}" for one, what in STUDIES.items()), json=json)
         return
+    if name in STUDIES:
+        from discreet.studies.common import places
+
+        for place in places(name, output):
+            if place.exists() and not force:
+                raise ValueError(f"{str(place)!r} is there already. Hint: --force to replace it, or -o FOLDER.")
     text, picture, numbers = run(name, quick=quick, data=data, out=output, jobs=jobs)
     console.answer({"study": name, "text": text, "figure": str(picture), "numbers": str(numbers)}, json)
     console.say(f"{text}\n\nFigure: {picture}\nNumbers: {numbers}", json=json)

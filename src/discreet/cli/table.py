@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli import facts as _facts
 from discreet.cli.facts import Column, Facts
-from discreet.cli.header import PARQUET, missing
+from discreet.cli.header import PARQUET, header
 
 ROWS = 1 << 14  # at a time
+WORDS = {"number": "numbers", "text": "text", "truth": "true and false", "other": "neither numbers nor text"}
 
 if TYPE_CHECKING:
     from discreet.models.encoder import Encoder
@@ -31,18 +32,31 @@ class Table:
 
     def rows(self, columns: Sequence[Column], target: Column | None = None) -> Any:
         """A stream of these columns, as they come; nothing is read but names and types."""
+        self.check(columns, target)
         names = [one.name for one in columns]
         every = [*columns, target] if target is not None else columns
-        self._check([*names, *([target.name] if target else []), *([self.unit] if self.unit else [])])
         aim = None if target is None else target.name
         return scanned(self.path, names, types(every) | ({self.unit: "text"} if self.unit else {}), aim, self.unit)
 
-    def _check(self, names: Sequence[str]) -> None:
-        lost = missing(self.path, names)
+    def check(self, columns: Sequence[Column], target: Column | None = None) -> None:
+        """Raise unless the file has these columns and, as far as its schema tells, of these kinds."""
+        every = [*columns, target] if target is not None else list(columns)
+        found = header(self.path)
+        wanted = [*(one.name for one in every), *([self.unit] if self.unit else [])]
+        lost = [name for name in wanted if name not in found.names]
         if lost:
             raise ValueError(
                 f"{self.path.name!r} has no columns {lost}, which {self.facts.file} names. Hint: correct one of the "
                 "two; names must be the same to the letter."
+            )
+        for one in every:
+            self._fitting(one, found.sort(one.name))
+
+    def _fitting(self, one: Column, sort: str) -> None:
+        if sort and sort not in (("number", "truth") if one.kind == "number" else (one.sort,)):
+            raise ValueError(
+                f"The column {one.name!r} holds {WORDS[sort]} in {self.path.name!r}, and {WORDS[one.sort]} in "
+                f"{self.facts.file}: no value would match. Nothing was charged. Hint: correct [columns.{one.name}]."
             )
 
     def encoder(self, columns: Sequence[Column]) -> Encoder:
@@ -53,51 +67,71 @@ class Table:
         return Encoder(tuple(one.name for one in columns), lists)
 
 
-def opened(path: Path, facts: Path | None = None) -> Table:
-    """The data file, with the facts beside it or in the file given; both must be there and fit."""
+def opened(path: Path, facts: Path | None = None, *, rows: bool = True) -> Table:
+    """The data file, with the facts beside it or in the file given, which must be about it.
+
+    With `rows=False` the file need not be there: no row is wanted.
+    """
     from discreet.errors import EngineError
 
-    if not path.exists():
+    if rows and not path.exists():
         raise EngineError(f"There is no file {str(path)!r}.")
     found = _facts.read(facts or _facts.beside(path))
-    home = found.home / (found.path or path.name)
-    if facts is None and found.path is not None and home.resolve() != path.resolve():
+    about(found, path)
+    return Table(path, found)
+
+
+def about(facts: Facts, path: Path) -> None:
+    """Raise if these facts say that they are about another file."""
+    if facts.path is not None and (facts.home / facts.path).resolve() != path.resolve():
         raise ValueError(
-            f"{found.file} is about {found.path!r}, not about {path.name!r}. Hint: `discreet init {path.name} -o "
+            f"{facts.file} is about {facts.path!r}, not about {path.name!r}. Hint: `discreet init {path.name} -o "
             f"other.toml` for facts of its own, then --facts other.toml."
         )
-    return Table(path, found)
+
+
+def kept(path: Path, facts: Path | None = None) -> list[Path]:
+    """What no output may replace: the data, the facts about them, and the account."""
+    where = facts or _facts.beside(path)
+    found = [path, where]
+    try:
+        ledger = _facts.read(where).ledger
+    except ValueError:  # said elsewhere, where facts are needed
+        return found
+    if ledger is not None:
+        found += [ledger, *(ledger.with_name(ledger.name + end) for end in ("-wal", "-shm", "-journal"))]
+    return found
 
 
 def scanned(
     path: Path, names: Sequence[str], types: dict[str, str], target: str | None = None, unit: str | None = None
 ) -> Any:
     """A stream of some columns of a file."""
-    from discreet.engines.sources import scan_csv, scan_parquet
+    from discreet.engines.stream import Stream
 
+    return Stream(source(path, types), target, names, unit, progress=False)  # its bar counts rows
+
+
+def source(path: Path, types: dict[str, str]) -> Any:
+    """The file as an engine reads it; of a CSV file no more than the header is read before rows are asked for."""
     if path.name.lower().endswith(PARQUET):
-        return scan_parquet(path, target, names, unit)
-    return scan_csv(path, target, names, unit, types=types)
+        from discreet.engines.parquet import Parquet
+
+        return Parquet(path)
+    from discreet.cli.told import Told
+
+    return Told(path, types)
 
 
 def types(columns: Sequence[Column]) -> dict[str, str]:
     """What cells of CSV files are to be read as: told by the facts, and not by what they hold."""
-    found = {}
-    for one in columns:
-        if one.kind == "number":
-            found[one.name] = "number"
-        elif one.kind == "category" and not isinstance(one.values[0], bool):
-            found[one.name] = "text" if isinstance(one.values[0], str) else "number"
-    return found
+    return {one.name: one.sort for one in columns if one.kind != "skip"}
 
 
 def cells(path: Path, names: Sequence[str], types: dict[str, str]) -> Iterator[Any]:
     """All rows of some columns, in order, some thousands at a time, each cell as it comes."""
     from discreet.engines.arrow import objects
-    from discreet.engines.csv import Csv
-    from discreet.engines.parquet import Parquet
 
-    source = Parquet(path) if path.name.lower().endswith(PARQUET) else Csv(path, types)
-    for piece in source.pieces([], list(names), ROWS):
+    for piece in source(path, types).pieces([], list(names), ROWS):
         for _, batch in piece():
             yield objects(batch, list(names))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import console, custody, rights, secrets
+from discreet.cli import console, custody, moves, rights, secrets
+from discreet.cli.moves import Data, Delimiter, Encoding, Name, Out, Purpose, Suppressed
 from discreet.cli.options import Force, Json, listed, pairs
-from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, opened
+from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, day, opened
 
 if TYPE_CHECKING:
-    from discreet.pseudonyms.vault import Vault
+    from discreet.pseudonyms.runs import Run
 
 app = typer.Typer(no_args_is_help=True, help="Pseudonyms: a vault that can answer, forget and account.")
 
@@ -21,20 +23,18 @@ def _option(*names: str, **more: Any) -> Any:
     return typer.Option(*names, show_default=False, **more)
 
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file of any size.", show_default=False)]
-Out = Annotated[Path, _option("--output", "-o", metavar="FILE", help="The new file, of the same kind.")]
 Identifiers = Annotated[
     str, _option("--identifiers", metavar="COLUMNS", help="Columns: ssn,name,born; or column=field where names differ.")
 ]
-Purpose = Annotated[str, _option("--purpose", help="What for, as declared.")]
-Name = Annotated[str | None, _option("--name", help="What the register calls the table; the file's name if left out.")]
-Retention = Annotated[str | None, _option("--retention", metavar="DAY", help="The last day to keep it: YYYY-MM-DD.")]
+Retention = Annotated[
+    str | None, _option("--retention", metavar="DAY", help="The last day to keep it, YYYY-MM-DD, or a number of days.")
+]
 Missing = Annotated[str, typer.Option("--missing", help="Rows without identity: refuse, skip or one-off.")]
 Unparsable = Annotated[str, typer.Option("--unparsable", help="Values that do not parse: refuse, skip or one-off.")]
-Suppressed = Annotated[str, typer.Option("--suppressed", help="Rows of erased people: drop or one-off.")]
+Keep = Annotated[
+    str | None, _option("--keep", metavar="COLUMNS", help="Columns that may stay though they are called like fields.")
+]
 OneWay = Annotated[bool, _option("--one-way", help="Pseudonyms that nothing reverses, nor moves to new keys.")]
-Delimiter = Annotated[str | None, _option("--delimiter", help="Between cells of a CSV file, where not told apart.")]
-Encoding = Annotated[str | None, _option("--encoding", help="Of a CSV file; UTF-8 or its byte order mark if left out.")]
 
 
 @app.command()
@@ -52,7 +52,8 @@ def create(
 ) -> None:
     """Make a new vault.
 
-    Examples:
+    For example:
+
         discreet vault create clinic.vault --field ssn=digits:9 --field name=text --field born=date
             --identity ssn=ssn --identity person=name,born
         discreet vault create clinic.vault --field ssn=digits:9 --identity ssn=ssn --key-file clinic.key
@@ -62,6 +63,8 @@ def create(
     fields = pairs(field, "--field")
     identities = {name: listed(text) for name, text in pairs(identity, "--identity").items()}
     chosen: Any = links
+    secrets.check_place(place)
+    secrets.check_free(place)
     opening = secrets.opening(passphrase_file, key_file, new=True)
     with Vault.create(place, fields=fields, identities=identities, links=chosen, who=who, **opening) as vault:
         console.answer({"vault": vault.name, "links": links, "anchor": str(vault.anchor())}, json)
@@ -81,11 +84,12 @@ def purpose(
 ) -> None:
     """Declare a purpose.
 
-    Examples:
+    For example:
+
         discreet vault purpose clinic.vault research-2026 --basis "Article 9(2)(j)" --retention 2031-12-31
     """
     with opened(place, passphrase_file, key_file) as vault:
-        vault.add_purpose(name, retention=retention, basis=basis, who=who)
+        vault.add_purpose(name, retention=day(retention), basis=basis, who=who)
         console.answer({"purposes": vault.purposes}, json)
         console.say(f"Declared: the purpose {name!r}.", json=json)
 
@@ -103,7 +107,8 @@ def partner(
 ) -> None:
     """Declare a partner, or revoke one.
 
-    Examples:
+    For example:
+
         discreet vault partner clinic.vault university-x --contact office@university-x.example
         discreet vault partner clinic.vault university-x --revoke
     """
@@ -127,6 +132,7 @@ def pseudonymise(
     missing: Missing = "refuse",
     unparsable: Unparsable = "refuse",
     suppressed: Suppressed = "drop",
+    keep: Keep = None,
     one_way: OneWay = False,
     retention: Retention = None,
     delimiter: Delimiter = None,
@@ -139,18 +145,22 @@ def pseudonymise(
 ) -> None:
     """Put one pseudonym for each person in place of the identifiers.
 
-    Examples:
+    For example:
+
         discreet vault pseudonymise clinic.vault visits.csv -o research.csv --identifiers ssn,name,born
             --purpose research-2026
     """
     out = console.writing(output, force=force, inputs=[data], secret=True)
+    made: list[Run] = []
     options: dict[str, Any] = {"missing": missing, "unparsable": unparsable, "suppressed": suppressed}
+    options["keep"] = listed(keep)
     with opened(place, passphrase_file, key_file) as vault:
         vault.pseudonymise(
-            data, _mapping(identifiers), purpose, out=out.path, name=name, retention=retention, who=who,
-            dialect=_dialect(delimiter, encoding), progress=False if json else None, one_way=one_way, **options,
+            data, _mapping(identifiers), purpose, out=out.path, name=name, retention=day(retention), who=who,
+            dialect=moves.dialect(delimiter, encoding), progress=False if json else None, one_way=one_way,
+            overwrite=force, recorded=made.append, **options,
         )  # fmt: skip
-        _receipt(vault, out.path, json)
+        moves.receipt(vault, out.path, made, json)
 
 
 @app.command()
@@ -169,6 +179,7 @@ def share(
     missing: Missing = "refuse",
     unparsable: Unparsable = "refuse",
     suppressed: Suppressed = "drop",
+    keep: Keep = None,
     one_way: OneWay = False,
     retention: Retention = None,
     delimiter: Delimiter = None,
@@ -181,20 +192,41 @@ def share(
 ) -> None:
     """Make a table for a partner: pseudonyms of its own, rows in random order.
 
-    Examples:
+    For example:
+
         discreet vault share clinic.vault visits.csv -o for-x.csv --identifiers ssn,name,born
             --purpose research-2026 --partner university-x --require-k 5
     """
     out = console.writing(output, force=force, inputs=[data], secret=True)
+    made: list[Run] = []
     options: dict[str, Any] = {"missing": missing, "unparsable": unparsable, "suppressed": suppressed}
+    options["keep"] = listed(keep)
     known = None if quasi_identifiers is None else listed(quasi_identifiers)
-    with opened(place, passphrase_file, key_file) as vault:
+    with opened(place, passphrase_file, key_file) as vault, _hinted():
         vault.share(
             data, _mapping(identifiers), partner, purpose, out=out.path, require_k=require_k, quasi_identifiers=known,
-            name=name, retention=retention, who=who, dialect=_dialect(delimiter, encoding),
-            progress=False if json else None, one_way=one_way, **options,
+            name=name, retention=day(retention), who=who, dialect=moves.dialect(delimiter, encoding),
+            progress=False if json else None, one_way=one_way,
+            overwrite=force, recorded=made.append, **options,
         )  # fmt: skip
-        _receipt(vault, out.path, json)
+        moves.receipt(vault, out.path, made, json)
+
+
+@contextmanager
+def _hinted() -> Iterator[None]:
+    """The warning of `share` in words of the command line."""
+    import warnings
+
+    from discreet.pseudonyms import LinkWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for one in caught:
+        if issubclass(one.category, LinkWarning):
+            console.note(str(one.message).replace("require_k=", "--require-k "))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def _mapping(text: str) -> dict[str, str]:
@@ -206,24 +238,8 @@ def _mapping(text: str) -> dict[str, str]:
     return dict(found)
 
 
-def _dialect(delimiter: str | None, encoding: str | None) -> Any:
-    from discreet.pseudonyms.lines import Dialect
-
-    if delimiter is None and encoding is None:
-        return None
-    return Dialect(delimiter="\t" if delimiter == "\\t" else delimiter, encoding=encoding or "utf-8")
-
-
-def _receipt(vault: Vault, path: Path, json: bool) -> None:
-    from collections import deque
-
-    entry = deque(vault.register.entries(), maxlen=1)[0]
-    console.answer({"output": str(path), **entry.public()}, json)
-    notes = "".join(f"; {count:,} {what}" for what, count in entry.details.items() if " " in what)
-    console.say(f"Written: {path}, {entry.rows:,} rows{notes}. Entry {entry.number} of the register.", json=json)
-
-
-for verb in (rights.find, rights.erase, rights.refuse):
+for verb in (
+    moves.unshare, moves.reseal, moves.worker_file, rights.find, rights.erase, rights.refuse, rights.purge,
+    custody.register, custody.retire, custody.rotate, custody.verify, custody.backup, custody.restore,
+):  # fmt: skip
     app.command()(verb)
-for keeping in (custody.register, custody.rotate, custody.verify, custody.backup, custody.restore):
-    app.command()(keeping)

@@ -11,7 +11,8 @@ from discreet.cli.facts import Column, Facts
 
 def written(facts: Facts) -> str:
     """The text of a privacy.toml with these facts; `read` gives them back."""
-    data = {"path": facts.path, "unit": facts.unit, "max_rows_per_unit": facts.max_rows_per_unit, "n": facts.n}
+    data: dict[str, Any] = {"path": facts.path, "unit": facts.unit, "max_rows_per_unit": facts.max_rows_per_unit}
+    data |= {"n": facts.n, "public": True if facts.public else None}
     budget = {"epsilon": facts.epsilon, "delta": facts.delta, "neighbours": facts.neighbours}
     tables: list[tuple[str, dict[str, Any]]] = [("data", data)]
     tables += [(f"columns.{_text(one.name)}", _keys(one)) for one in facts.columns.values()]
@@ -22,7 +23,8 @@ def written(facts: Facts) -> str:
 
 
 def _keys(column: Column) -> dict[str, Any]:
-    return {"kind": column.kind, "low": column.low, "high": column.high, "values": list(column.values) or None}
+    ends = {"low": column.low, "high": column.high, "whole": True if column.whole else None}
+    return {"kind": column.kind, **ends, "values": list(column.values) or None}
 
 
 def _written(name: str, content: Mapping[str, Any]) -> str:

@@ -22,8 +22,21 @@ def sentence(result: Frontier) -> str:
             f"With {result.ns[-1]:,} rows even the ceiling is no better than {_floor(result)} "
             f"({result.measure} {top:.2f}): there is nothing here that privacy could cost."
         )
-    best = max(result.estimators, key=lambda name: result.kept(name, usual(result)))
+    best = _best(result)
     return " ".join(filter(None, (_usual(result, best), _range(result, best), _rows(result, best))))
+
+
+def _best(result: Frontier) -> str:
+    """The model that keeps nearly all from the smallest ε on; of several, the one that keeps most over all ε."""
+    enough = result.needed(NEARLY)
+
+    def rank(name: str) -> tuple[float, float]:
+        # less than nothing is nothing: how far below the floor a model falls says little of how it does elsewhere
+        kept = np.clip([result.kept(name, epsilon) for epsilon in result.epsilons], 0.0, None)
+        least = enough[name]
+        return math.inf if least is None else least, -float(np.nanmean(kept))
+
+    return min(result.estimators, key=rank)
 
 
 def usual(result: Frontier) -> float:

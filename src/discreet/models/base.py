@@ -74,6 +74,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     supervised = True
     labelled = False  # whether targets are classes
     wider = ""  # what else to do where there are too many columns
+    outlook = ""  # what a failure to read means, where that is not what it means to a fit by itself
     _to_come: int | None = None  # how many features there will be, where rows are mapped once bounds are known
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
@@ -107,6 +108,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
             bound = None if self.unit is None else Bound(self.max_rows_per_unit)
             reading = reading_of(attempt, budget, getattr(self, "callback", None) is not None)
+            reading.outlook = self.outlook
             name, rng = type(self).__name__, noise_source(self.random_state)
             curator = Curator(reading.of(rows), attempt or ledger, name, rng, bound)
             reading.charges = curator._charges

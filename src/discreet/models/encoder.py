@@ -55,6 +55,13 @@ class Encoder:
         return all(known is None for known in self.values)
 
     @property
+    def sound(self) -> bool:
+        """Whether columns are text and values are lists of plain labels, as they may not be in a damaged file."""
+        lists = [known for known in self.values if known is not None]
+        labels = all(isinstance(known, tuple) and known and all(map(_plain, known)) for known in lists)
+        return labels and all(isinstance(name, str) for name in self.columns)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """A name for each feature."""
         pairs = zip(self.columns, self.values, strict=True)
@@ -73,6 +80,10 @@ class Encoder:
         pairs = zip(batch.X.T, self.values, strict=True)
         parts = [_numbers(cells)[:, None] if known is None else _indicators(cells, known) for cells, known in pairs]
         return np.hstack([np.empty((len(batch.X), 0)), *parts])
+
+
+def _plain(label: Any) -> bool:
+    return isinstance(label, (str, bool, int, float)) and label == label  # which NaN is not
 
 
 def _names(name: str, known: tuple[Any, ...]) -> list[str]:

@@ -4,17 +4,19 @@
     model = load("model.json")
 
 A model comes back to the bit: its predictions are the same. With it travel its receipt and, where its features were
-made of a table with categories, the encoder. The rows, the account and the noise's key are not in it.
+made of a table with categories, the encoder. The rows, the account, the noise's key and a seed are not in it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from discreet.documents import of_form, to_form
@@ -23,6 +25,7 @@ from discreet.models.encoder import Encoder
 from discreet.release import Release
 
 VERSION = 1
+TRIED = ("predict", "predict_proba", "decision_function")
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     | file | raises |
     | --- | --- |
     | of a later version; of a class that discreet does not have; no model at all; damaged | `VersionError` |
+    | with a number that is not finite where predictions come from; of another width than its columns | `VersionError` |
     """
     return opened(path).model
 
@@ -103,7 +107,7 @@ def text(saved: Saved) -> str:
         "columns": saved.columns,
         "encoder": None if saved.encoder is None else to_form(saved.encoder),
         "receipt": str(model.release_),
-        "state": to_form(model),
+        "state": _unseeded(to_form(model)),
     }
     return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1)
 
@@ -123,7 +127,41 @@ def read(content: str, name: str = "This") -> Saved:
     fine = type(model) is wanted and isinstance(getattr(model, "release_", None), Release)
     if not fine or not isinstance(encoder, Encoder | None) or not isinstance(target, str | None):
         raise VersionError(f"{name!r} is damaged: it does not hold the model that it names.")
-    return Saved(model, encoder, target)
+    saved = Saved(model, encoder, target)
+    if not _works(saved):
+        raise VersionError(f"{name!r} is damaged: the model in it does not predict.")
+    return saved
+
+
+def _works(saved: Saved) -> bool:
+    """Whether the model predicts finite numbers or known classes of a row of zeros, and its encoder fits it."""
+    model = saved.model
+    try:
+        width = int(model.n_features_in_)
+        if saved.encoder is not None and (len(saved.encoder.names) != width or not saved.encoder.sound):
+            return False
+        numbers = [getattr(model, name) for name in ("coef_", "intercept_") if hasattr(model, name)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names of columns, which zeros have none of
+            zeros = np.zeros((1, width))
+            numbers += [getattr(model, name)(zeros) for name in TRIED if hasattr(model, name)]
+        return all(_finite(one) for one in numbers)
+    except Exception:
+        return False
+
+
+def _finite(value: Any) -> bool:
+    array = np.asarray(value)
+    return array.dtype.kind in "biuUS" or (array.dtype.kind == "f" and bool(np.isfinite(array).all()))
+
+
+def _unseeded(form: Any) -> Any:
+    """A form without seeds: whoever knows one can take the noise away."""
+    if isinstance(form, list):
+        return [_unseeded(part) for part in form]
+    if not isinstance(form, dict):
+        return form
+    return {key: None if key == "random_state" else _unseeded(part) for key, part in form.items()}
 
 
 def _document(content: str, name: str) -> dict[str, Any]:

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.budget import Budget
+from discreet.currency import rounded_up
 from discreet.ledger import Ledger
+from discreet.plots.loss import tail
 from discreet.plots.style import FAINT, look, quiet, title
 from discreet.plots.style import axes as new_axes
-from discreet.release import Release
+from discreet.release import NOT_PRIVATE, Release
+from discreet.stores import uncovered
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +52,9 @@ def adversary(given: Any, delta: float = 0.0, *, axes: Any = None) -> Any:
     delta : of an ε given as a number.
     axes : where; new ones if None.
 
-    With δ > 0 the picture holds but for a probability of δ: answers are then as those of a method for which it always
-    holds, except with this probability (Dwork & Roth 2014, lemma 3.17).
+    With δ > 0 the picture is of a method that gives the same answers but for a probability of δ (Dwork & Roth 2014,
+    lemma 3.17). The answers themselves lie outside of it more often than that: of a release, a model or a ledger the
+    title says how often.
 
     Guarantee
     ---------
@@ -61,7 +65,8 @@ def adversary(given: Any, delta: float = 0.0, *, axes: Any = None) -> Any:
     >>> adversary(1.0).get_ylabel()
     'belief after the answer'
     """
-    promises = [promise(one, delta) for one in (given if isinstance(given, (list, tuple)) else [given])]
+    all_given = list(given) if isinstance(given, (list, tuple)) else [given]
+    promises = [promise(one, delta) for one in all_given]
     if not promises:
         raise ValueError("There is no ε to draw.")
     prior = np.linspace(0, 1, 401)
@@ -82,12 +87,14 @@ def adversary(given: Any, delta: float = 0.0, *, axes: Any = None) -> Any:
         axes.set_aspect("equal")
         if len(promises) > 1:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        title(axes, reading(max(promises, key=lambda one: one.epsilon)), 54)
+        worst = max(range(len(promises)), key=lambda place: promises[place].epsilon)
+        said = reading(promises[worst], beyond(all_given[worst]))
+        title(axes, " ".join([said, *filter(None, map(caveat, all_given))]), 54)
     return axes
 
 
-def reading(budget: Budget) -> str:
-    """What the picture says of a promise.
+def reading(budget: Budget, often: float | None = None) -> str:
+    """What the picture says of a promise; `often` is how often an answer lies outside of it, where that is known.
 
     >>> print(reading(Budget(1.0)))
     At ε = 1, an even chance that a given row is in the data becomes at most 73%, and a long shot of 1% at most 2.7%.
@@ -98,7 +105,32 @@ def reading(budget: Budget) -> str:
         f"At ε = {budget.epsilon:.3g}, an even chance that a given {budget.unit} {fact} becomes at most "
         f"{_share(even)}, and a long shot of 1% at most {_share(rare)}"
     )
-    return said + (f"; but for a probability of δ = {budget.delta:.2g}." if budget.delta else ".")
+    if not budget.delta or often == 0:
+        return f"{said}."
+    if often is None:
+        return f"{said}, by a method that gives the same answers but for a probability of δ = {budget.delta:.2g}."
+    return f"{said}, but for a probability of {rounded_up(often)} (δ = {budget.delta:.2g})."
+
+
+def beyond(given: Any) -> float | None:
+    """How often an answer moves odds by more than e^ε, or a bound on it; None where only (ε, δ) is known.
+
+    Of a release it follows from its events, of a ledger from all that was charged, whatever was chosen in between.
+    """
+    if isinstance(given, Ledger):
+        return given.beyond(given.spent)
+    release = given if isinstance(given, Release) else getattr(given, "release_", None)
+    if not isinstance(release, Release):
+        return None
+    return tail(release.event, release.epsilon)
+
+
+def caveat(given: Any) -> str:
+    """What no promise covers; empty if all is covered."""
+    if isinstance(given, Ledger):
+        return uncovered(given.entries)
+    release = given if isinstance(given, Release) else getattr(given, "release_", None)
+    return NOT_PRIVATE if isinstance(release, Release) and release.seeded else ""
 
 
 def promise(given: Any, delta: float = 0.0) -> Budget:
@@ -110,6 +142,8 @@ def promise(given: Any, delta: float = 0.0) -> Budget:
     if isinstance(given, Ledger):
         if not given.entries:
             raise ValueError("Nothing was charged to this ledger yet: there is nothing to learn.")
+        if all(entry.outside for entry in given.entries):
+            raise ValueError(f"There is no promise to draw. {uncovered(given.entries)}")
         return replace(given.budget, epsilon=given.spent)
     if isinstance(getattr(given, "release_", None), Release):
         return promise(given.release_)

@@ -10,7 +10,8 @@ from typing import Any
 from discreet import accounting
 from discreet.ledger import Ledger
 from discreet.plots.style import axes as new_axes
-from discreet.plots.style import quiet
+from discreet.plots.style import quiet, title
+from discreet.stores import uncovered
 
 FEW = 12  # charges whose names can be read below the axis
 LONG = timedelta(hours=1)  # less, and the order of charges says more than their times
@@ -18,13 +19,14 @@ LONG = timedelta(hours=1)  # less, and the order of charges says more than their
 
 @dataclass(frozen=True)
 class Account:
-    """What was spent after each charge."""
+    """What was spent after each charge; `outside` says of each why no promise covers it, or is empty."""
 
     names: tuple[str, ...]
     times: tuple[datetime, ...]
     spent: tuple[float, ...]
     budget: float
     delta: float
+    outside: tuple[str, ...]
 
 
 def account(ledger: Ledger) -> Account:
@@ -44,11 +46,12 @@ def account(ledger: Ledger) -> Account:
         spent[0] = min(spent[0], accounting.epsilon(entries[0].event, ledger.budget.delta))
     times = tuple(datetime.fromisoformat(entry.time) for entry in entries)
     names = tuple(entry.name for entry in entries)
-    return Account(names, times, tuple(spent), ledger.budget.epsilon, ledger.budget.delta)
+    outside = tuple(entry.outside for entry in entries)
+    return Account(names, times, tuple(spent), ledger.budget.epsilon, ledger.budget.delta, outside)
 
 
 def ledger(book: Ledger, *, against: str | None = None, axes: Any = None) -> Any:
-    """The ε spent after each charge, as a staircase below the budget.
+    """The ε spent after each charge, as a staircase below the budget; what no promise covers is crossed, and named.
 
     Parameters
     ----------
@@ -88,6 +91,8 @@ def ledger(book: Ledger, *, against: str | None = None, axes: Any = None) -> Any
         )
         axes.set(ylim=(0, 1.12 * max(found.budget, *found.spent, 0.0)), xlabel="" if against == "time" else "charge")
         axes.set_ylabel("ε spent" + (f", at δ = {found.delta:g}" if found.delta else ""))
+        if caveat := uncovered(book.entries):
+            title(axes, caveat)
     return axes
 
 
@@ -98,6 +103,10 @@ def _stairs(axes: Any, found: Account, against: str) -> None:
         axes.text(0.5, 0.5, "nothing charged yet", transform=axes.transAxes, ha="center", color="0.35")
         return
     axes.step(x, found.spent, where="post", color="0.0", marker="o")
+    crossed = [place for place, why in enumerate(found.outside) if why]
+    if crossed:
+        heights = [found.spent[place] for place in crossed]
+        axes.plot([x[place] for place in crossed], heights, "x", color="0.0", markersize=11, label="no promise")
     axes.fill_between(x, found.spent, step="post", color="0.0", alpha=0.08, linewidth=0)
     if against == "time":
         import matplotlib.dates as dates

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import accounting
+from discreet.accounting import curves
 from discreet.events import Composed, Event
 from discreet.ledger import Ledger
-from discreet.plots.law import law
+from discreet.plots.law import NOTHING, law
 from discreet.plots.style import axes as new_axes
 from discreet.plots.style import quiet, title
 from discreet.release import Release
@@ -34,6 +35,7 @@ class Losses:
     epsilon, delta : the (ε, δ) that it guarantees.
     beyond : how often the loss exceeds ε; more than δ, which counts only by how much it does.
     mean : the expected loss.
+    fact : what the odds are of.
     """
 
     edges: Floats
@@ -42,13 +44,14 @@ class Losses:
     delta: float
     beyond: float
     mean: float
+    fact: str = "a row is there"
 
 
 def privacy_loss(given: Any, delta: float | None = None, *, axes: Any = None) -> Any:
     """How often an answer has which privacy loss, on the worse of two neighbouring data sets.
 
     The loss of an answer is log p(answer | with the row) / p(answer | without it): an adversary who sees the answer
-    multiplies the odds that the row is there by e^loss.
+    multiplies the odds that the row is there by e^loss. (For replace-one: that it has one value, not another.)
 
     Parameters
     ----------
@@ -100,23 +103,46 @@ def losses(given: Any, delta: float | None = None, bars: int = BARS) -> Losses:
         delta, epsilon = RARE, accounting.epsilon(event, RARE)
     if not math.isfinite(epsilon):
         raise ValueError(f"At δ = {delta:g} these events promise no ε. Hint: a larger `delta`.")
-    step = max(epsilon, 1e-9) / FINE
+    step = _step(epsilon)
     found = law(event, step)
     edges = _edges(found, epsilon, step, bars)
     probabilities = np.histogram(found.losses, edges, weights=found.probabilities)[0]
     # losses on the grid err upward by a part of a step: those are not beyond, and at δ = 0 none is
     beyond = found.beyond(epsilon + step) if delta > 0 else 0.0
-    return Losses(edges, probabilities, epsilon, delta, beyond, found.mean)
+    return Losses(edges, probabilities, epsilon, delta, beyond, found.mean, _fact(given))
+
+
+def tail(event: Event, epsilon: float) -> float:
+    """How often the loss of an event exceeds ε: 0 where it never does, 1e-15 where that is all that can be told.
+
+    >>> from discreet.events import Gaussian
+    >>> round(tail(Gaussian(4.0), accounting.epsilon(Gaussian(4.0), 1e-6)), 6)
+    1.9e-05
+    """
+    if curves.pure(event) <= epsilon:
+        return 0.0
+    step = _step(epsilon)
+    return max(NOTHING, law(event, step).beyond(epsilon + step))
 
 
 def words(found: Losses) -> str:
     """The reading of the picture."""
     times = math.exp(min(found.epsilon, 700.0))
-    said = f"The mean loss is {found.mean:.2g}. An answer multiplies the odds that a row is there by more than "
+    said = f"The mean loss is {found.mean:.2g}. An answer multiplies the odds that {found.fact} by more than "
     said += f"e^ε = {times:.3g} "
     if found.beyond <= 0:
         return f"{said}never."
     return f"{said}with a probability of {found.beyond:.2g} (δ = {found.delta:.2g})."
+
+
+def _step(epsilon: float) -> float:
+    return max(epsilon, 1e-9) / FINE
+
+
+def _fact(given: Any) -> str:
+    budget = getattr(given, "budget", None)
+    unit, replaced = getattr(budget, "unit", "row"), getattr(budget, "neighbours", "") == "replace-one"
+    return f"a {unit} has one value and not another" if replaced else f"a {unit} is there"
 
 
 def _edges(found: Any, epsilon: float, step: float, bars: int) -> Floats:

@@ -7,6 +7,7 @@ without it. Nothing here adds noise, and nothing here is anonymous.
 from discreet.pseudonyms.errors import (
     LinkWarning,
     MissingIdentifiers,
+    RowsWarning,
     Tampered,
     TooIdentifying,
     UnknownName,
@@ -35,6 +36,7 @@ __all__ = [
     "MissingIdentifiers",
     "Passphrase",
     "Person",
+    "RowsWarning",
     "Schema",
     "Tampered",
     "TooIdentifying",

@@ -14,6 +14,7 @@ SIZE = 16
 
 def encrypted(blocks: Bytes, key: bytes) -> Bytes:
     """The image of each row, (n, 16)."""
+    # one block each: a permutation of 2^128 values, not encryption of a text in ECB mode
     return _through(Cipher(AES(key), ECB()).encryptor().update(_flat(blocks)))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from discreet.pseudonyms.entries import Entry
 from discreet.pseudonyms.errors import Tampered
-from discreet.pseudonyms.register import Anchor, Verdict
+from discreet.pseudonyms.register import LISTED, Anchor, Verdict
 from discreet.pseudonyms.runs import runs
 
 if TYPE_CHECKING:
@@ -20,17 +22,25 @@ def verify(vault: Vault, anchor: Anchor | str | None = None) -> Verdict:
     | entries of the register | their chain, and the anchor |
     | settings | their MACs, and the last change of each in the register |
     | links, aliases, uses, suppression list | their seals; that their chunks are whole and of known stores |
+    | suppression list | how many lines it had at the last erasure, purge or restore in the register |
+
+    What it cannot find: single chunks of links or uses that were put back as they were before, by somebody who can
+    write the file. An erased link that comes back so is found by its line on the suppression list alone, when the
+    person is looked up. "Complete" is said of the register.
     """
     with vault.database.snapshot():
         verdict = vault.register.verify(anchor)
-        _settings(vault)
+        against(vault, vault.register.entries())
         _stores(vault)
     return verdict
 
 
-def _settings(vault: Vault) -> None:
+def against(vault: Vault, entries: Iterable[Entry]) -> None:
+    """Check settings, and the length of the suppression list, against the register."""
     expected: dict[tuple[str, str], str] = {}
-    for entry in vault.register.entries():
+    lines = 0
+    for entry in entries:
+        lines = entry.details.get(LISTED, lines)
         for kind, name, mac in entry.changes:
             expected.pop((kind, name), None)
             if mac is not None:
@@ -39,6 +49,8 @@ def _settings(vault: Vault) -> None:
     for key in expected.keys() | found.keys():
         if expected.get(key) != found.get(key):
             raise Tampered(f"A setting of the vault ({key[0]}) is not the one the register tells of.")
+    if vault.suppression.store.count() != lines:
+        raise Tampered("The suppression list is not the one the register tells of: an older one was put back.")
 
 
 def _stores(vault: Vault) -> None:

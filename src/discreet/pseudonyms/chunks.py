@@ -3,20 +3,22 @@
 A store maps fixed-width keys (keyed tags) to fixed-width values. Its records are sorted by key and cut into chunks of
 about 4 kB. A chunk covers an interval of keys, [first, last] of their leading eight bytes; the intervals of a store are
 a partition of all keys, so that a chunk that was taken away is noticed like one that was changed. Each chunk is sealed
-with AES-256-GCM under the store's own key, a fresh random nonce, and (store, first, last) as associated data: no tag
-and no id is in clear in the file, and any flipped bit is `Tampered`.
+with AES-256-GCM under the store's own key, a fresh random nonce, and (store, first, last) as associated data: any
+flipped bit is `Tampered`. The borders of chunks are in clear. They are random points between two neighbouring keys, so
+that no tag and no id, nor a part of one, is in clear in the file.
 
 | fact | why |
 | --- | --- |
 | a chunk is split, never joined | a boundary once seen stays, so reads in several steps need no common snapshot |
 | keys are pseudorandom | the width of one chunk tells how many there are: many keys are read in order, few one by one |
 | random nonces | at 2^32 chunks written under one key a nonce repeats with probability 2^-33 (NIST SP 800-38D, 8.3) |
-| an older chunk put back whole | is not noticed here; an older file is, by the register's anchor |
+| an older chunk put back whole | is not noticed here; `checking.py` says what `verify` finds of that |
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -146,9 +148,10 @@ class Chunks:
     def remove(self, keys: Bytes) -> int:
         """Take out every record of these keys, inside a transaction; how many there were."""
         count = 0
-        for _, _, chunks in self._covering(_sorted(keys)[1]):
+        order, sought = _sorted(keys)
+        for start, stop, chunks in self._covering(sought):
             for chunk in chunks:
-                stay = ~_among(chunk.records[:, : self._key], keys)
+                stay = ~_among(chunk.records[:, : self._key], keys[order[start:stop]])
                 if not stay.all():
                     count += int((~stay).sum())
                     self._write([[Chunk(chunk.first, chunk.last, chunk.records[stay])]])
@@ -256,8 +259,8 @@ class Chunks:
         pieces = -(-len(records) * 3 // (2 * self._full))
         # cut where prefixes differ, so that a key's chunk follows from its prefix
         cuts = np.unique(np.searchsorted(heads, heads[np.arange(1, pieces) * len(records) // pieces]))
-        cuts = cuts[heads[cuts] > chunk.first]
-        firsts = [chunk.first, *heads[cuts].tolist()]
+        cuts = cuts[cuts > 0]
+        firsts = [chunk.first, *(_between(int(heads[cut - 1]), int(heads[cut])) for cut in cuts)]
         lasts = [first - 1 for first in firsts[1:]] + [chunk.last]
         bounds = [0, *cuts.tolist(), len(records)]
         return [Chunk(f, l, records[b:e]) for f, l, b, e in zip(firsts, lasts, bounds, bounds[1:], strict=False)]
@@ -279,6 +282,11 @@ class Chunks:
 def prefixes(records: Bytes) -> Prefixes:
     """The leading eight bytes of each record as a number, so that they compare like the bytes."""
     return np.ascontiguousarray(records[:, :8]).view(">u8").ravel().astype(np.uint64)
+
+
+def _between(low: int, high: int) -> int:
+    """A random border above one prefix and up to the next: boundaries are in clear and outlive their neighbours."""
+    return high - secrets.randbelow(high - low)
 
 
 def _bytes(number: int) -> bytes:

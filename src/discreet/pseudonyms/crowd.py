@@ -5,11 +5,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from discreet.anonymity import risk
 from discreet.pseudonyms.errors import TooIdentifying
 
+NOTHING = "Nothing was shared. Hint: leave columns out, or make them coarser with discreet.anonymity."
 PACK = 1 << 20  # rows kept before repeated ones are thrown away
 
 
@@ -19,6 +22,9 @@ class Crowd:
     All rows of a person carry the same pseudonym, so what others may know of the person is the *set* of their rows: two
     visits in two towns can single somebody out where each town alone does not. Two people look alike if their sets of
     quasi-identifiers are the same; a missing value is a value like others. How many rows a person has is not looked at.
+
+    A row with a one-off pseudonym may be of anybody, also of somebody who has other rows. So it makes no crowd larger;
+    but its own values must be those of k people.
 
     Rows are kept as 64-bit hashes with a random seed: two different sets pass for one with probability n²/2^65.
 
@@ -32,13 +38,18 @@ class Crowd:
         self._seed = secrets.randbits(64)
         self._rows: list[pl.DataFrame] = []
         self._waiting = 0
+        self._loose: set[int] = set()  # what one-off rows say
 
-    def add(self, rest: pl.DataFrame, words: pl.Series) -> None:
-        """Rows without identifiers, and their pseudonyms."""
+    def add(self, rest: pl.DataFrame, words: pl.Series, own: npt.NDArray[np.bool_] | None = None) -> None:
+        """Rows without identifiers, their pseudonyms, and which of these are one-off."""
         what = (
             rest.select(self._names).hash_rows(seed=self._seed) if self._names else pl.repeat(0, len(words), eager=True)
         )
-        self._rows.append(pl.DataFrame({"who": words.hash(seed=self._seed), "what": what.cast(pl.UInt64)}).unique())
+        found = pl.DataFrame({"who": words.hash(seed=self._seed), "what": what.cast(pl.UInt64)})
+        if own is not None:
+            self._loose.update(found["what"].filter(pl.Series(own)).unique().to_list())
+            found = found.filter(pl.Series(~own))
+        self._rows.append(found.unique())
         self._waiting += self._rows[-1].height
         if self._waiting > PACK and self._waiting > self._rows[0].height:
             self._pack()
@@ -58,11 +69,22 @@ class Crowd:
         found = risk(people, ["what"])
         return round(found.below(k) * people.height), people.height
 
+    def loose(self, k: int) -> int:
+        """How many different one-off rows hold what fewer than k people hold, and nothing else."""
+        sets = self._pack().group_by("who").agg(pl.col("what").first(), pl.len().alias("rows"))
+        sizes = sets.filter(pl.col("rows") == 1)["what"].value_counts()
+        enough = set(sizes.filter(pl.col("count") >= k)["what"].to_list())
+        return len(self._loose - enough)
+
     def check(self, k: int) -> None:
         """Refuse a table in which somebody looks like fewer than k people."""
         alone, people = self.below(k)
         if alone:
             raise TooIdentifying(
                 f"{alone:,} of {people:,} people look like fewer than {k} by {', '.join(map(repr, self._names))}. "
-                "Nothing was shared. Hint: leave columns out, or make them coarser with discreet.anonymity."
+                f"{NOTHING}"
+            )
+        if loose := self.loose(k):
+            raise TooIdentifying(
+                f"{loose:,} rows with one-off pseudonyms hold what fewer than {k} people hold. {NOTHING}"
             )

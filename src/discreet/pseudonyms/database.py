@@ -5,7 +5,7 @@
 | one writer at a time | `begin immediate` | an advisory lock of the vault, held to the end of the transaction |
 | readers meanwhile | see the state before | see the state before |
 | a commit that returned | is on disk (`synchronous = full`) | is on disk (`synchronous_commit = on`) |
-| deleted bytes | overwritten, log truncated | `vacuum`; the server's own log and backups are its owner's |
+| deleted bytes | overwritten, log truncated | `vacuum`; the server's log and backups are its owner's: `tidy` is False |
 
 Statements hold `?` for values, always bound and never formatted. Four tables:
 
@@ -57,7 +57,7 @@ class Database(Protocol):
         """The same change for many rows, inside a transaction."""
 
     def tidy(self) -> bool:
-        """Leave no deleted byte behind; False if others are reading and some must wait."""
+        """Leave no deleted byte behind; False if some may stay: others are reading, or it is a server's to forget."""
 
     def recover(self) -> None:
         """Finish what a process that died may have left to tidy; waits for nobody."""

@@ -45,7 +45,7 @@ def add_purpose(
     Parameters
     ----------
     name : of the purpose.
-    retention : the last day its tables may be kept, or for how many days each.
+    retention : the last day its tables may be kept, after which no new ones are made; or for how many days each.
     basis : the legal basis (Articles 6 and 9), as text for the register.
     """
     last = day(retention)
@@ -85,9 +85,13 @@ def _note(vault: Vault, act: str, who: str | None, *changes: Change, **content: 
 
 
 def version(vault: Vault, purpose: str, partner: str | None = None) -> Version:
-    """The newest version of the keys of a purpose, and of a partner; made if nothing was shared yet."""
-    if partner is not None and vault.keyring.partner(partner)["revoked"]:
-        raise VaultError(f"The partner {partner!r} was revoked: nothing new is shared with it.")
+    """The newest version of the keys of a purpose, and of a partner; made if nothing was shared yet.
+
+    Refused for a purpose that has ended, and for a partner that was revoked.
+    """
+    vault.keyring.current(purpose)
+    if partner is not None:
+        vault.keyring.welcome(partner)
     versions = vault.keyring.versions(purpose, partner)
     if versions:
         return versions[-1]

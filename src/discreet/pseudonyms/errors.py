@@ -10,7 +10,8 @@
         └── TooIdentifying      the columns that remain single people out
 
     DiscreetWarning
-    └── LinkWarning             what is shared may still be joined through other columns
+    ├── LinkWarning             what is shared may still be joined through other columns
+    └── RowsWarning             rows were left out, or have a pseudonym of their own
 
 No message, and no attribute of an error, holds an identifier, a key or a passphrase. Names of purposes, partners,
 tables, columns and fields are not personal and may be shown.
@@ -70,3 +71,7 @@ class TooIdentifying(VaultError, ValueError):
 
 class LinkWarning(DiscreetWarning):
     """A shared table may still be joined with others through the columns that remain."""
+
+
+class RowsWarning(DiscreetWarning):
+    """Rows of nobody, or of people who were erased, were left out of a table or got one-off pseudonyms."""

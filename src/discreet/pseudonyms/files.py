@@ -81,12 +81,18 @@ def endings(path: str | os.PathLike[str]) -> tuple[str, str | None]:
     )
 
 
-def alike(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
-    """Refuse an output of another kind, or that is the input itself."""
+def alike(path: str | os.PathLike[str], out: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Refuse an input that is not there, and an output of another kind, that is the input, or that exists."""
     if (endings(path)[0] in TABLES) != (endings(out)[0] in TABLES):
         raise ValueError("The `out` must be of the same kind as the table: CSV for CSV, Parquet for Parquet.")
+    if not os.path.exists(path):
+        raise VaultError(f"There is no file {str(path)!r}.")
     if os.path.exists(out) and os.path.samefile(path, out):
         raise ValueError("The `out` must be another file than the table.")
+    if os.path.isdir(out):
+        raise VaultError(f"{str(out)!r} cannot be written: it is a folder.")
+    if os.path.lexists(out) and not overwrite:
+        raise VaultError(f"The file {str(out)!r} exists. Hint: overwrite=True, or another name.")
 
 
 @contextmanager
@@ -191,11 +197,12 @@ class Parquet:
     def __init__(self, path: Path, stack: ExitStack) -> None:
         self._path = path
         with readable(path):
-            self.size = path.stat().st_size * 4  # as it is in memory, about
             self._file = stack.enter_context(pq.ParquetFile(str(path), pre_buffer=False, buffer_size=1 << 16))
-            self._schema = self._file.schema_arrow.remove_metadata()
+            self._schema = self._file.schema_arrow
         self.names: list[str] = list(self._schema.names)
-        self.rows: int | None = self._file.metadata.num_rows
+        footer = self._file.metadata
+        self.rows: int | None = footer.num_rows
+        self.size = sum(footer.row_group(one).total_byte_size for one in range(footer.num_row_groups))
 
     def pieces(self) -> Iterator[Piece]:
         """All rows, batch by batch."""

@@ -2,14 +2,17 @@
 
 | kind | comes back as |
 | --- | --- |
-| pandas DataFrame | the same, with its index (not for a partner: an index can be joined), without `attrs` |
+| pandas DataFrame | the same, with its index (not for a partner: it can be joined), without `attrs` and names of axes |
 | polars DataFrame, LazyFrame | the same; a LazyFrame is collected first |
-| pyarrow Table, RecordBatch | a Table, without metadata |
+| pyarrow Table, RecordBatch | a Table, without metadata of tables, columns or what is in them |
+
+Names of columns are no secrets, but a file without a header has values in their place, and so has a data frame that was
+read from one. So no error lists the names that a table has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from discreet.pseudonyms.categories import categories, decoded, tidied
 from discreet.pseudonyms.errors import MissingIdentifiers
 from discreet.pseudonyms.values import described
 
@@ -53,7 +57,7 @@ def collected(table: Any) -> Any:
 
 
 def names(table: Any) -> list[str]:
-    """The names of the columns."""
+    """The names of the columns; labels of pandas that are no text as text."""
     if kind(table) == "pandas":
         return [str(name) for name in table.columns]
     return list(table.schema.names if kind(table) == "arrow" else table.columns)
@@ -64,11 +68,11 @@ def mapping(identifiers: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
     if isinstance(identifiers, str):
         raise TypeError(f'The `identifiers` must be a list or a mapping. Hint: identifiers=["{identifiers}"].')
     if isinstance(identifiers, Mapping):
-        found = dict(identifiers)
+        found = {str(name): field for name, field in identifiers.items()}
     else:
-        found = {name: name for name in identifiers}
-        if len(found) != len(identifiers):
-            raise ValueError("The `identifiers` must name each column once.")
+        found = {str(name): str(name) for name in identifiers}
+    if len(found) != len(identifiers):
+        raise ValueError("The `identifiers` must name each column once.")
     if not found:
         raise ValueError("The `identifiers` must name at least one column.")
     if len(set(found.values())) != len(found):
@@ -76,16 +80,73 @@ def mapping(identifiers: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def check(there: Sequence[str], identifiers: Mapping[str, str], column: str) -> None:
-    """Refuse identifiers that the table does not have, has twice, or a new name that it has already."""
+def check(
+    there: Sequence[str],
+    identifiers: Mapping[str, str],
+    column: str,
+    declared: Iterable[str] = (),
+    keep: Sequence[str] = (),
+) -> None:
+    """Refuse columns with which no table can be made, or that would stay in clear.
+
+    Parameters
+    ----------
+    there : the names of the columns.
+    identifiers : columns and their fields.
+    column : the name of the column of pseudonyms.
+    declared : all fields of the vault.
+    keep : columns that may stay although they are called like a field.
+    """
+    fields = {name.casefold(): name for name in declared}
     absent = [name for name in identifiers if name not in there]
     if absent:
-        raise MissingIdentifiers(f"The table has no columns {absent}. It has: {list(there)}.")
-    twice = sorted({name for name in [*identifiers, column] if list(there).count(name) > 1})
-    if twice:
-        raise ValueError(f"Column names must differ. Twice: {twice}.")
+        known = sorted({fields[name.strip().casefold()] for name in there if name.strip().casefold() in fields})
+        raise MissingIdentifiers(
+            f"The table has no columns {absent}. Of {len(there)} columns {len(known)} are called like a declared field"
+            f"{': ' + ', '.join(known) if known else ''}. Hint: is there a header line, with names?"
+        )
+    if len(set(there)) != len(there):
+        twice = [name for name in identifiers if list(there).count(name) > 1]
+        extra = len(there) - len(set(there))
+        raise ValueError(f"Column names must differ. {extra} are there again{f', also {twice}' if twice else ''}.")
     if column in there and column not in identifiers:
         raise ValueError(f"The table has a column {column!r} already. Hint: column=... names the one of pseudonyms.")
+    _check_clear([name for name in there if name not in identifiers], fields, keep)
+
+
+def _check_clear(remaining: Sequence[str], fields: Mapping[str, str], keep: Sequence[str]) -> None:
+    """Refuse a declared field that would stay in clear, unless it is to be kept."""
+    unknown = [name for name in keep if name not in remaining]
+    if unknown:
+        raise ValueError(f"The `keep` must name columns that remain. Got {unknown}.")
+    clear = [name for name in remaining if name.strip().casefold() in fields and name not in keep]
+    if clear:
+        raise ValueError(
+            f"The columns {clear} are called like declared fields and would stay in clear. "
+            f"Hint: name them as identifiers, leave them out, or keep={clear}."
+        )
+
+
+def check_index(table: Any, identifiers: Mapping[str, str], declared: Iterable[str], keep: Sequence[str]) -> None:
+    """Refuse a pandas index that says who rows are of: called like a field, or the same as an identifier."""
+    if kind(table) != "pandas":
+        return
+    fields = {name.casefold() for name in declared}
+    named = [str(name) for name in table.index.names if name is not None and str(name).strip().casefold() in fields]
+    if [name for name in named if name not in keep] or any(_is_index(table, name) for name in identifiers):
+        raise ValueError(
+            "The index of the table says who rows are of. Hint: frame.reset_index(drop=True), or frame.reset_index() "
+            "and its column as an identifier."
+        )
+
+
+def _is_index(table: Any, name: str) -> bool:
+    if table.index.nlevels > 1 or type(table.index).__name__ == "RangeIndex" or not len(table):
+        return False
+    try:
+        return bool(np.array_equal(table.index.to_numpy(), _series(table, name).to_numpy()))
+    except TypeError:  # values that do not compare
+        return False
 
 
 def raw(table: Any, identifiers: Mapping[str, str], days: Container[str] = ()) -> pl.DataFrame:
@@ -114,12 +175,17 @@ def compared(table: Any, names: Sequence[str]) -> pl.DataFrame:
 def _column(table: Any, name: str) -> pl.Series:
     if kind(table) == "arrow":
         return _from_arrow(table.column(name))
-    return _from_pandas(table[name]) if kind(table) == "pandas" else pl.Series(table[name])
+    return _from_pandas(_series(table, name)) if kind(table) == "pandas" else pl.Series(table[name])
+
+
+def _series(table: Any, name: str) -> Any:
+    """A column of pandas by its place: its label may be a number or a tuple."""
+    return table.iloc[:, names(table).index(name)]
 
 
 def _from_arrow(column: Any) -> pl.Series:
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        column = decoded(pa.table({"": column})).column(0)
     return pl.Series(pl.from_arrow(column))
 
 
@@ -127,8 +193,19 @@ def _from_pandas(column: Any) -> pl.Series:
     if str(column.dtype) == "category":
         column = column.astype(column.cat.categories.dtype)
     if column.dtype == object:
-        return pl.Series(column.to_list(), dtype=pl.Object)
+        return _from_objects(column)
     return pl.Series(pl.from_pandas(column.reset_index(drop=True), nan_to_null=True))
+
+
+def _from_objects(column: Any) -> pl.Series:
+    """Objects as text if all of them are text or missing, which is fast; otherwise one by one."""
+    try:
+        found = pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        found = None
+    if found is not None and (pa.types.is_string(found.type) or pa.types.is_large_string(found.type)):
+        return pl.Series(pl.from_arrow(found))
+    return pl.Series(column.to_list(), dtype=pl.Object)
 
 
 def _told(column: pl.Series, days: bool) -> pl.Series:
@@ -169,18 +246,34 @@ def replaced(
 def _pandas(
     table: Any, identifiers: Sequence[str], place: int, column: str, words: pl.Series, rows: Rows | None, index: bool
 ) -> Any:
-    frame = table.drop(columns=list(identifiers))
+    frame = table.iloc[:, [at for at, name in enumerate(names(table)) if name not in identifiers]]
     frame = frame if rows is None else frame.iloc[rows]
     frame = frame.copy() if index else frame.reset_index(drop=True)
     frame.attrs = {}
-    frame.insert(place, column, words.to_list())
+    frame.columns = frame.columns.set_names([None] * frame.columns.nlevels)
+    frame.index = _used(frame.index)
+    for at in np.flatnonzero(frame.dtypes.astype(str) == "category"):
+        frame.isetitem(at, categories(frame.iloc[:, at]))
+    levels = frame.columns.nlevels
+    label = column if levels == 1 else (column, *[""] * (levels - 1))
+    frame.insert(place, label, words.to_pandas().array)  # an array has no index to be aligned
     return frame
+
+
+def _used(index: Any) -> Any:
+    """An index without values that no row has."""
+    for method in ("remove_unused_levels", "remove_unused_categories"):
+        if hasattr(index, method):
+            return getattr(index, method)()
+    return index
 
 
 def _arrow(
     table: Any, identifiers: Sequence[str], place: int, column: str, words: pl.Series, rows: Rows | None
 ) -> pa.Table:
     whole = table if isinstance(table, pa.Table) else pa.Table.from_batches([table])
-    rest = whole.drop_columns(list(identifiers)).replace_schema_metadata(None)
-    rest = rest if rows is None else rest.take(pa.array(rows))
+    rest = whole.drop_columns(list(identifiers))
+    if not rest.num_columns:
+        return pa.table({column: words.to_arrow().cast(pa.string())})
+    rest = tidied(rest if rows is None else rest.take(pa.array(rows)))
     return rest.add_column(place, column, words.to_arrow().cast(pa.string()))

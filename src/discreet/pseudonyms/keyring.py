@@ -1,7 +1,7 @@
 """The keyring: purposes, partners, and the versions of their token keys. It stores numbers and names, no keys.
 
-Keys come from the master key (`master.py`) by purpose, partner and version. The newest version makes new pseudonyms;
-older ones still open theirs.
+Keys come from the master key (`master.py`) by purpose, partner, version and its key id. The newest version makes new
+pseudonyms; older ones still open theirs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.pseudonyms.entries import now
+from discreet.pseudonyms.entries import now, today
 from discreet.pseudonyms.errors import UnknownName, VaultError
 from discreet.pseudonyms.master import Master
 from discreet.pseudonyms.settings import Change, Settings
@@ -49,6 +49,17 @@ class Keyring:
         """What was declared of a partner."""
         return self._declared("partner", name, 'vault.add_partner("...")')
 
+    def welcome(self, partner: str) -> None:
+        """Refuse a partner that was revoked."""
+        if self.partner(partner)["revoked"]:
+            raise VaultError(f"The partner {partner!r} was revoked: nothing new is shared with it.")
+
+    def current(self, purpose: str) -> None:
+        """Refuse a purpose that has ended."""
+        last = self.purpose(purpose)["retention"]
+        if isinstance(last, str) and last < today().isoformat():
+            raise VaultError(f"The purpose {purpose!r} ended on {last}: no new table is made for it.")
+
     def _declared(self, kind: str, name: str, hint: str) -> dict[str, Any]:
         found = self._settings.get(kind, checked(name, kind)) if isinstance(name, str) else None
         if found is None:
@@ -69,8 +80,8 @@ class Keyring:
 
     def following(self, purpose: str, partner: str | None) -> tuple[Version, Change]:
         """One more version, inside a transaction."""
-        if partner is not None and self.partner(partner).get("revoked"):
-            raise VaultError(f"The partner {partner!r} was revoked: nothing new is shared with it.")
+        if partner is not None:
+            self.welcome(partner)
         versions = self.versions(purpose, partner)
         fresh = Version(purpose, partner, len(versions) + 1, self._free_id(), now())
         document = {"versions": [{"key_id": one.key_id, "since": one.since} for one in (*versions, fresh)]}
@@ -82,7 +93,8 @@ class Keyring:
 
     def keys(self, version: Version) -> TokenKeys:
         """The keys of a version."""
-        return TokenKeys(version.key_id, *self._master.token_keys(version.purpose, version.partner, version.number))
+        pair = self._master.token_keys(version.purpose, version.partner, version.number, version.key_id)
+        return TokenKeys(version.key_id, *pair)
 
     def by_id(self, purpose: str, partner: str | None = None) -> dict[str, TokenKeys]:
         """The keys of all versions, by the key id that tokens carry."""

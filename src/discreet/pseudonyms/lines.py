@@ -112,7 +112,7 @@ class Cells:
         Parameters
         ----------
         places : columns, in ascending order.
-        words : one for each record; they need no quotes.
+        words : one for each record; they need no quotes. A null is an empty cell.
         kept : which records to keep; all, if None.
         """
         first, *others = places
@@ -123,7 +123,7 @@ class Cells:
         if kept is not None:
             marks, words = [mark[kept] for mark in marks], words.filter(pl.Series(kept))
         parts = [_slices(self.data, a, b) for a, b in zip(marks[::2], marks[1::2], strict=True)]
-        word = words.to_arrow().cast(pa.large_binary())
+        word = words.fill_null("").to_arrow().cast(pa.large_binary())
         return pc.binary_join_element_wise(parts[0], word, *parts[1:], pa.scalar(b"", pa.large_binary()))
 
 

@@ -11,7 +11,7 @@ from it by HKDF-SHA256 (RFC 5869) with an info of netstrings, so that no two use
 | `register`, `row`, `settings` | checks of stored rows |
 | `use` | tags of people in a table; part: the table |
 | `export` | what is handed out |
-| `token cipher`, `token check` | K1 and K2; parts: purpose, partner, version |
+| `token cipher`, `token check` | K1 and K2; parts: purpose, partner, version, and its random key id |
 """
 
 from __future__ import annotations
@@ -102,10 +102,14 @@ class Master(Secret):
         # No salt: the master key is uniformly random (RFC 5869, section 3.1).
         return HKDF(SHA256(), SIZE, salt=None, info=netstrings(CONTEXT, label, *parts)).derive(self._content())
 
-    def token_keys(self, purpose: str, partner: str | None, version: int) -> tuple[bytes, bytes]:
-        """K1 and K2 of a purpose, a partner (None: the holder) and a version."""
+    def token_keys(self, purpose: str, partner: str | None, version: int, key_id: str) -> tuple[bytes, bytes]:
+        """K1 and K2 of a purpose, a partner (None: the holder) and a version.
+
+        The key id is drawn at random for each version: a number that comes up again, after a backup was restored, gives
+        other keys than the first time.
+        """
         if type(version) is not int or version < 1:
             raise ValueError(f"The `version` of token keys must be a whole number >= 1. Got {version!r}.")
         who = ("holder",) if partner is None else ("partner", partner)
-        parts = (purpose, str(version), *who)
+        parts = (purpose, str(version), key_id, *who)
         return self.derive("token cipher", *parts), self.derive("token check", *parts)

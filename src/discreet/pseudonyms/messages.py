@@ -24,11 +24,14 @@ class Messages:
     rows : how many.
     found : for each identity, in declared order, the rows in which all its fields are there, and their messages.
     bad : for each field, in which rows its value does not parse; such a value counts as missing.
+    schema, raw : what they were read with, and from.
     """
 
     rows: int
     found: Mapping[str, tuple[npt.NDArray[np.int64], pl.Series]]
     bad: Mapping[str, Bools]
+    schema: Schema
+    raw: pl.DataFrame
 
     def __repr__(self) -> str:
         return f"<Messages of {self.rows} rows>"
@@ -67,4 +70,5 @@ def messages(schema: Schema, raw: pl.DataFrame) -> Messages:
         rows = np.flatnonzero(whole)
         chosen = canonical if len(rows) == raw.height else canonical[rows]
         found[identity] = rows, schema.serialise(identity, chosen)
-    return Messages(raw.height, found, {name: one.bad.to_numpy() for name, one in parsed.items()})
+    bad = {name: one.bad.to_numpy() for name, one in parsed.items()}
+    return Messages(raw.height, found, bad, schema, raw)

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,31 @@ class Resolved:
 
 
 Resolve = Callable[[Messages], Resolved]
+Fresh = Callable[[Numbers], Bytes]
+
+
+@dataclass(frozen=True, repr=False)
+class Named:
+    """The pseudonyms of some rows; its repr shows a number alone.
+
+    Parameters
+    ----------
+    words : one for each row, also for those that are left out.
+    kept : which rows are kept; None: all of them.
+    own : which rows have a pseudonym of their own, and count for no person; None: no row.
+    """
+
+    words: pl.Series
+    kept: Bools | None = None
+    own: Bools | None = None
+
+    def __repr__(self) -> str:
+        return f"<Named: {len(self.words)} rows>"
+
+
+def random_ids(rows: Numbers) -> Bytes:
+    """An id for each row that no other row has."""
+    return np.frombuffer(os.urandom(ID * len(rows)), np.uint8).reshape(-1, ID)
 
 
 @dataclass(frozen=True)
@@ -78,16 +104,29 @@ class Totals:
             bad=bad,
         )
 
-    def details(self) -> dict[str, int]:
+    def details(self) -> dict[str, Any]:
         """What is worth a note in the register."""
-        found = {
+        found: dict[str, Any] = {
             "rows left out": self.left_out,
             "one-off pseudonyms": self.one_offs,
             "rows without identity": self.missing,
             "rows of erased people": self.suppressed,
-            "values that do not parse": sum(self.bad.values()),
+            "values that do not parse": dict(self.bad),
         }
         return {name: count for name, count in found.items() if count}
+
+    def remark(self) -> str | None:
+        """What whoever asked for the table should know; None if every row is of somebody."""
+        if not self.left_out + self.one_offs:
+            return None
+        unread = self.left_out + self.one_offs - self.missing - self.suppressed
+        causes = {
+            "without a whole identity": self.missing,
+            "with a value that does not parse": unread,
+            "of people who were erased": self.suppressed,
+        }
+        why = ", ".join(f"{count:,} {what}" for what, count in causes.items() if count)
+        return f"{self.left_out:,} rows were left out, {self.one_offs:,} have one-off pseudonyms: {why}."
 
     def __add__(self, other: Totals) -> Totals:
         names = ("rows", "left_out", "one_offs", "missing", "suppressed")
@@ -103,7 +142,8 @@ class Policy:
     ----------
     missing : rows without a whole identity: "refuse" the table, "skip" them (they are left out), or "one-off": a random
         pseudonym for each row, that no other row has and that leads to nobody.
-    unparsable : rows with a value that does not parse as declared, and no other whole identity: the same three.
+    unparsable : "refuse" a table with any value that does not parse as declared; or what becomes of rows that hold one
+        and no other whole identity: "skip" or "one-off".
     suppressed : rows of people who were erased: "drop" them, or "one-off".
     """
 
@@ -131,6 +171,27 @@ class Policy:
         return [what for what, action in chosen.items() if action == "one-off"]
 
 
+class Ids:
+    """Ids of people, gathered piece by piece: memory goes by people, not by rows."""
+
+    def __init__(self) -> None:
+        self._parts: list[Bytes] = []
+        self._waiting = 0
+
+    def add(self, ids: Bytes) -> None:
+        """Some more, (n, 16)."""
+        self._parts.append(ids)
+        self._waiting += len(ids)
+        if self._waiting > 1 << 20 and self._waiting > len(self._parts[0]):
+            self.all()
+
+    def all(self) -> Bytes:
+        """Each once."""
+        if self._waiting:
+            self._parts, self._waiting = [distinct_bytes(np.concatenate(self._parts))[0]], 0
+        return self._parts[0] if self._parts else np.zeros((0, ID), np.uint8)
+
+
 class Naming:
     """Pseudonyms for one table, piece by piece: the same person gets the same one in all of them.
 
@@ -142,6 +203,7 @@ class Naming:
     keys : of one purpose and partner.
     policy : what becomes of rows that are of nobody.
     irreversible : make one-way tokens.
+    fresh : ids for rows that get a pseudonym of their own, by their places in a piece.
 
     After each piece `totals` holds numbers of rows, and `ids` the ids of all people so far.
     """
@@ -154,31 +216,37 @@ class Naming:
         keys: TokenKeys,
         policy: Policy,
         irreversible: bool = False,
+        fresh: Fresh = random_ids,
     ) -> None:
+        self._fresh = fresh
         self._schema, self._columns, self._resolve = schema, dict(columns), resolve
         self._keys, self._policy, self._seal = keys, policy, one_way if irreversible else seal
-        self._ids: list[Bytes] = []
-        self._waiting = 0
+        self._ids = Ids()
         self.totals = Totals()
 
-    def __call__(self, raw: pl.DataFrame) -> tuple[pl.Series, Bools | None]:
-        """A word for each row, and which rows are kept (None: all of them)."""
+    def __call__(self, raw: pl.DataFrame) -> Named:
+        """A word for each row. What is refused is refused before anybody is looked up, so that nobody is taken in."""
         rows, codes = distinct(raw)
         found = messages(self._schema, rows)
         counts = np.bincount(codes, minlength=rows.height)
         bad = self._bad(found, counts)
-        if self._policy.unparsable == "refuse" and bad:
-            raise Unparsable(bad)
+        self._refuse(bad, int(counts[_empty(found)].sum()))
         resolved = self._resolve(found)
         what = _kinds(found, resolved)
         left, own = np.isin(what, self._policy.left_out()), np.isin(what, self._policy.one_off())
         self.totals += Totals.of(what, left, own, counts, bad)
-        if self._policy.missing == "refuse" and self.totals.missing:
-            raise missing(self.totals.missing, self._columns.values())
-        self._remember(resolved.ids[what == PERSON])
+        self._refuse({}, self.totals.missing)  # several people may share the only identity of a row
+        self._ids.add(resolved.ids[what == PERSON])
         words = self._seal(resolved.ids, self._keys).gather(codes)
-        words = self._one_offs(words, np.flatnonzero(own[codes])) if own.any() else words
-        return words, ~left[codes] if left.any() else None
+        mine = own[codes] if own.any() else None
+        words = words if mine is None else self._one_offs(words, np.flatnonzero(mine))
+        return Named(words, ~left[codes] if left.any() else None, mine)
+
+    def _refuse(self, bad: Mapping[str, int], empty: int) -> None:
+        if self._policy.unparsable == "refuse" and bad:
+            raise Unparsable(bad)
+        if self._policy.missing == "refuse" and empty:
+            raise missing(empty, self._columns.values())
 
     def _bad(self, found: Messages, counts: Numbers) -> dict[str, int]:
         return {self._columns[name]: int(counts[bad].sum()) for name, bad in found.bad.items() if bad.any()}
@@ -186,8 +254,7 @@ class Naming:
     @property
     def ids(self) -> Bytes:
         """The ids of all people so far, each once."""
-        self._pack()
-        return self._ids[0] if self._ids else np.zeros((0, ID), np.uint8)
+        return self._ids.all()
 
     def fault(self, first: VaultError, pieces: Iterable[pl.DataFrame]) -> VaultError:
         """The error of a piece, with the numbers of all pieces from it on; they are read and not looked up."""
@@ -196,29 +263,22 @@ class Naming:
             rows, codes = distinct(raw)
             found, counts = messages(self._schema, rows), np.bincount(codes, minlength=rows.height)
             bad.update(self._bad(found, counts))
-            whole = np.zeros(rows.height, bool)
-            for places, _ in found.found.values():
-                whole[places] = True
-            empty += int(counts[~whole & ~found.unparsable()].sum())
+            empty += int(counts[_empty(found)].sum())
         if isinstance(first, Unparsable):
             return Unparsable(bad)
         return missing(empty, self._columns.values()) if empty else first
 
-    def _remember(self, ids: Bytes) -> None:
-        self._ids.append(ids)
-        self._waiting += len(ids)
-        if self._waiting > 1 << 20 and self._waiting > len(self._ids[0]):  # memory goes by people, not by rows
-            self._pack()
-
-    def _pack(self) -> None:
-        if self._waiting:
-            self._ids = [distinct_bytes(np.concatenate(self._ids))[0]]
-            self._waiting = 0
-
     def _one_offs(self, words: pl.Series, rows: Numbers) -> pl.Series:
         """Words of their own for some rows."""
-        ids = np.frombuffer(os.urandom(ID * len(rows)), np.uint8).reshape(-1, ID)
-        return words.scatter(rows, self._seal(ids, self._keys))
+        return words.scatter(rows, self._seal(self._fresh(rows), self._keys))
+
+
+def _empty(found: Messages) -> Bools:
+    """Rows without a whole identity, all of whose values parse."""
+    whole = found.unparsable()
+    for places, _ in found.found.values():
+        whole[places] = True
+    return ~whole
 
 
 def _kinds(found: Messages, resolved: Resolved) -> npt.NDArray[np.uint8]:

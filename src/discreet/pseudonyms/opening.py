@@ -17,7 +17,7 @@ from discreet.pseudonyms.keys import KeyFile, Passphrase, unwrap, wrap
 from discreet.pseudonyms.master import Master
 
 Place = str | os.PathLike[str]
-PREFIXES = ("postgresql://", "postgres://", "postgresql+psycopg://")
+SERVERS = ("postgresql", "postgres")
 
 
 def secret(
@@ -55,8 +55,17 @@ def connect(place: Place) -> Database:
 
 
 def remote(place: Place) -> bool:
-    """Whether a place is the address of a server."""
-    return isinstance(place, str) and place.startswith(PREFIXES)
+    """Whether a place is the address of a server.
+
+    Whatever looks like an address is one, or refused: taken for a path, its password would be shown in messages.
+    """
+    scheme, mark, rest = os.fspath(place).partition(":/")
+    kind = scheme.lower().partition("+")[0]
+    if not mark or not (rest.startswith("/") or kind in SERVERS):
+        return False
+    if kind not in SERVERS or not rest.startswith("/") or not isinstance(place, str):
+        raise ValueError("The address of a vault must be text: postgresql://user:password@host:port/database.")
+    return True
 
 
 def header(vault: str, wrapped: dict[str, Any]) -> str:

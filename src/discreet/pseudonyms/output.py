@@ -29,7 +29,7 @@ def draft(out: str | os.PathLike[str]) -> Iterator[tuple[Path, Callable[[], None
 
     The draft can be read by its owner alone (mode 0600). `settle()` flushes it to the disk and renames it, so that
     `out` is the old file or the new one, whatever fails in between. Without `settle`, or after an error, the draft is
-    removed and `out` is as it was.
+    removed and `out` is as it was. Where `out` is a symbolic link, the file that it leads to is replaced.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def draft(out: str | os.PathLike[str]) -> Iterator[tuple[Path, Callable[[], None
     >>> [one.name for one in folder.iterdir()]
     ['a.txt']
     """
-    out = Path(out)
+    out = Path(os.path.realpath(out))
     if out.is_dir():
         raise VaultError(f"{str(out)!r} cannot be written: it is a folder.")
     path = out.parent / f".{out.name}.{secrets.token_hex(6)}.draft"

@@ -8,14 +8,18 @@ when the row is gone nothing leads from the identity to it any more. Rows are se
 | nobody known | any | a new id, under the tags of all of them |
 | somebody known | one, or several that agree | that id; tags that were not there yet are added as aliases |
 | somebody known | a later one; the first is new | the same person, unless known by another tag of that kind |
+| two ids | that nothing sharper tells apart | one person: the first id stays, the other is a *former* one |
 | two different people | several that disagree | the first counts; the tags that disagree are marked as *shared* |
 | | only shared ones | nobody: the row counts as one without an identity |
+| somebody known | an older version of one (`versions.py`) | that id; the tag of now is added as an alias |
+
+A mark of a shared tag keeps whose it is, and goes with the last of them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,15 +30,16 @@ from discreet.pseudonyms.database import Database
 from discreet.pseudonyms.distinct import distinct_bytes
 from discreet.pseudonyms.hashing import tags as keyed
 from discreet.pseudonyms.master import Master
-from discreet.pseudonyms.matching import Plan, plan
+from discreet.pseudonyms.matcher import Changes, Merge
+from discreet.pseudonyms.matching import Plan, Tagged, plan
 from discreet.pseudonyms.naming import Resolved
+from discreet.pseudonyms.suppression import WIDTH as KIND
+from discreet.pseudonyms.suppression import Suppression, erased
+from discreet.pseudonyms.versions import Kind
 
 Bools = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
 Banned = Callable[[Bytes], Bools]  # which tags are on the suppression list
-Seen = Mapping[str, tuple[Rows, Bytes]]  # for each kind of identity, in order: which rows have it, and their tags
-
-KIND = 8  # bytes that stand for a kind of identity
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -52,7 +57,8 @@ class People:
         self._database = database
         self.links = Chunks(database, "people", master.derive("row", "people"), 16, 16)
         self.aliases = Chunks(database, "aliases", master.derive("row", "aliases"), 16, 16 + KIND, several=True)
-        self.shared = Chunks(database, "shared", master.derive("row", "shared"), 16)
+        self.shared = Chunks(database, "shared", master.derive("row", "shared"), 16, 16, several=True)
+        self.former = Chunks(database, "former", master.derive("row", "former"), 16, 16, several=True)
         self._kinds = master.derive("row", "kinds")
 
     def __repr__(self) -> str:
@@ -61,7 +67,7 @@ class People:
 
     def stores(self) -> tuple[Chunks, ...]:
         """All that is stored of people."""
-        return self.links, self.aliases, self.shared
+        return self.links, self.aliases, self.shared, self.former
 
     def ids_of(self, tags: Bytes, banned: Banned | None = None) -> Bytes:
         """The ids of distinct tags, (n, 16); new ones get a random id, on disk when this returns.
@@ -85,17 +91,19 @@ class People:
         self.links.put(tags[fresh], ids[fresh])
         return ids
 
-    def resolve(self, rows: int, seen: Seen, banned: Banned) -> Resolved:
-        """Who each of the rows is of, by the identities it has."""
-        seen = {kind: pair for kind, pair in seen.items() if len(pair[0])}
+    def resolve(
+        self, rows: int, seen: Sequence[Tagged], suppression: Suppression, kinds: Mapping[str, Kind]
+    ) -> Resolved:
+        """Who each of the rows is of, by the identities it has; `kinds` are all there are."""
+        seen = [one for one in seen if len(one.rows)]
         if not seen:
             return Resolved(np.zeros((rows, 16), np.uint8), np.zeros(rows, bool), np.zeros(rows, bool))
         if len(seen) == 1:
-            return self._single(rows, *next(iter(seen.values())), banned)
-        found = plan(rows, seen, self, banned, decide=False)
+            return self._single(rows, seen[0].rows, seen[0].tags, suppression.known)
+        found = plan(rows, seen, self, suppression, kinds, decide=False)
         if found is None:
             with self._database.transaction():  # looked up again: another process may have been faster
-                found = plan(rows, seen, self, banned, decide=True)
+                found = plan(rows, seen, self, suppression, kinds, decide=True)
                 assert found is not None
                 self._apply(found)
         return Resolved(found.ids, found.person, found.suppressed)
@@ -116,12 +124,44 @@ class People:
         return out
 
     def _apply(self, found: Plan) -> None:
-        if len(found.new_tags):
-            self.links.put(found.new_tags, found.new_ids)
-        if len(found.alias_ids):
-            self.aliases.put(found.alias_ids, found.alias_values)
-        if len(found.shared):
-            self.shared.put(found.shared)
+        if found.merges:
+            self._merge(found.merges)
+        self._write(found.changes)
+
+    def _write(self, changes: Changes) -> None:
+        if len(changes.tags):
+            self.links.put(changes.tags, changes.ids)
+        if len(changes.alias_ids):
+            self.aliases.put(changes.alias_ids, changes.aliases)
+        for tag, owner in zip(changes.shared, changes.owners, strict=True):
+            self._owners(tag, add=owner.tobytes())
+
+    def _merge(self, merges: Sequence[Merge]) -> None:
+        """Give all that ids had to others; tables that have them are found by the others too."""
+        old, new = _array([one.old for one in merges]), _array([one.new for one in merges])
+        of = np.repeat(np.arange(len(merges)), [len(one.tags) for one in merges])
+        tags = _array([tag for one in merges for tag in one.tags])
+        found = self.links.get(tags)
+        own = found.known & (found.values == old[of]).all(axis=1)
+        self.links.remove(tags[own])
+        self.links.put(tags[own], new[of[own]])
+        self.aliases.remove(old)
+        for place in np.flatnonzero(self.former.get(old).known):
+            before = self.former.all(old[place])
+            self.former.put(np.repeat(new[place][None, :], len(before), axis=0), before)
+        self.former.remove(old)
+        self.former.put(new, old)
+        for place in np.flatnonzero(self.shared.get(tags).known):
+            self._owners(tags[place], add=new[of[place]].tobytes(), drop=old[of[place]].tobytes())
+
+    def _owners(self, tag: Bytes, add: bytes | None = None, drop: bytes | None = None) -> int:
+        """Change whose a shared tag is; how many there are. Without any it is not shared any more."""
+        before = {owner.tobytes() for owner in self.shared.all(tag)}
+        after = sorted((before | {add} if add else before) - {drop})
+        self.shared.remove(tag[None, :])
+        if after:
+            self.shared.put(np.repeat(tag[None, :], len(after), axis=0), _array(after))
+        return len(after)
 
     def kind(self, name: str) -> bytes:
         """The bytes that stand for a kind of identity."""
@@ -136,24 +176,76 @@ class People:
         found, shared = self.links.get(tag[None, :]), self.shared.get(tag[None, :])
         return Known(found.values[0] if found.known[0] else None, bool(shared.known[0]))
 
+    def every_id(self, id: Bytes) -> Bytes:
+        """A person's id and the former ones, (m, 16)."""
+        return np.concatenate([id[None, :], self.former.all(id)])
+
     def remove(self, id: Bytes, tags: Bytes) -> Bytes:
-        """Cut every link to an id, inside a transaction; `tags` are those it was found by. All its tags, (m, 16)."""
+        """Cut every link to an id, inside a transaction; `tags` are those it was found by.
+
+        Returns all its tags, (m, 16), but for those that are also other people's.
+        """
         every = {tag.tobytes() for tag in tags} | set(self.known_as(id))
-        gone = np.frombuffer(b"".join(sorted(every)), np.uint8).reshape(-1, 16)
+        gone = _array(sorted(every))
         found = self.links.get(gone)
         own = found.known & (found.values == id).all(axis=1)
         self.links.remove(gone[own])
         self.aliases.remove(id[None, :])
-        return gone[~self.shared.get(gone).known]
+        self.former.remove(id[None, :])
+        shared = self.shared.get(gone).known
+        for place in np.flatnonzero(shared):
+            shared[place] = self._owners(gone[place], drop=id.tobytes()) > 0
+        return gone[~shared]
+
+    def take_off(self, id: Bytes, tags: Bytes) -> bool:
+        """Take tags off a person, inside a transaction; False if none is theirs, or no other is left."""
+        known = self.known_as(id)
+        off = {tag.tobytes() for tag in tags} & set(known)
+        left = {tag: kind for tag, kind in known.items() if tag not in off}
+        if not off or not left or self.shared.get(_array(list(left))).known.all():
+            return False
+        self.aliases.remove(id[None, :])
+        values = np.frombuffer(b"".join(tag + kind for tag, kind in left.items()), np.uint8).reshape(-1, 16 + KIND)
+        self.aliases.put(np.repeat(id[None, :], len(left), axis=0), values)
+        for tag in _array(sorted(off)):
+            self._give_up(tag, id)
+        return True
+
+    def _give_up(self, tag: Bytes, id: Bytes) -> None:
+        """One person less who has a tag; if it was shared and one is left, it is theirs."""
+        found = self.links.get(tag[None, :])
+        if found.known[0] and (found.values[0] == id).all():
+            self.links.remove(tag[None, :])
+        if self.shared.get(tag[None, :]).known[0] and self._owners(tag, drop=id.tobytes()) == 1:
+            self.links.remove(tag[None, :])
+            self.links.put(tag[None, :], self.shared.all(tag))
+            self.shared.remove(tag[None, :])
 
 
-def derived(rows: int, seen: Seen, banned: Banned) -> Resolved:
+def _array(rows: Sequence[bytes]) -> Bytes:
+    return np.frombuffer(b"".join(rows), np.uint8).reshape(-1, 16)
+
+
+def derived(rows: int, seen: Sequence[Tagged], suppression: Suppression, people: People) -> Resolved:
     """Who rows are of where links are derived: the tag of the first identity that a row has is the id."""
+    found = [suppression.find(one.tags) for one in seen]
+    listed = [(one.known, one.values) for one in found]
+    return by_tags(rows, seen, listed, [people.kind(one.kind.fields) for one in seen])
+
+
+def by_tags(
+    rows: int, seen: Sequence[Tagged], listed: Sequence[tuple[Bools, Bytes]], fields: Sequence[bytes]
+) -> Resolved:
+    """The same, from what is on the suppression list of the tags of each kind, and what stands for its fields."""
     out = Resolved(np.zeros((rows, 16), np.uint8), np.zeros(rows, bool), np.zeros(rows, bool))
-    for where, own in seen.values():
-        first = ~out.person[where]
-        out.ids[where[first]] = own[first]
-        out.person[where] = True
-        out.suppressed[where] |= banned(own)
+    has, barred = np.zeros((rows, len(seen)), bool), np.zeros((rows, len(seen)), bool)
+    known_by = np.zeros((rows, len(seen), KIND), np.uint8)
+    for place, (one, (known, values)) in enumerate(zip(seen, listed, strict=True)):
+        has[one.rows, place], barred[one.rows, place], known_by[one.rows, place] = True, known, values
+        if not one.kind.age:
+            first = ~out.person[one.rows]
+            out.ids[one.rows[first]] = one.tags[first]
+            out.person[one.rows] = True
+    out.suppressed[:] = erased(has, barred, known_by, fields, np.zeros(rows, bool))
     out.person[out.suppressed] = False
     return out

@@ -48,6 +48,7 @@ class Locator:
     recipients : who has the table besides the holder.
     since : when it was made.
     retention : the last day it may be kept, or None.
+    columns : what is in it.
     """
 
     table: str
@@ -56,6 +57,7 @@ class Locator:
     recipients: tuple[str, ...]
     since: str
     retention: str | None
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -121,6 +123,8 @@ class Erased:
     suppressed : the last day the person is kept from coming back.
     cleaned : whether all old bytes are gone from the vault's files; if not, `vault.tidy()` later.
     remains : what is left, in words.
+    unlocated : tables of which it is not known who is in them; to be looked into.
+    uncovered : identities that were neither given nor known to be the person's: it may be known by them still.
     """
 
     entry: int
@@ -131,11 +135,14 @@ class Erased:
     suppressed: datetime.date
     cleaned: bool
     remains: tuple[str, ...]
+    unlocated: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """In words."""
         lines = [f"Erased (entry {self.entry} of the register).", *self.remains]
         lines += [f"Delete the rows of {one.pseudonym} in {one.table!r}." for one in self.locators]
+        lines += [f"Look into {name!r}: it was not kept who is in it." for name in self.unlocated]
         lines += [f"Tell {name!r} of the erasure (Article 19)." for name in self.recipients]
         lines += [f"Judge whether the model {name!r} has to be fitted again." for name in self.models]
         return "\n".join(lines)
@@ -160,12 +167,15 @@ class Names:
             raise ValueError(f"The `{name}` must not name the person: the register holds no identifiers.")
 
     def _of(self, texts: Iterable[str]) -> set[bytes]:
-        """Digests of a text's words of at least four characters, and of the text without what is between words."""
+        """Digests of a text's words, and of the text without what is between words.
+
+        Words of letters count from two on: "Li" is a name. Numbers count from four digits on: "01" is in every date.
+        """
         found = set()
         for text in texts:
             words = re.findall(r"\w+", text.casefold())
             joined = re.findall(r"[\w-]+", text.casefold())
             for word in (*words, *(one.replace("-", "") for one in joined), "".join(words)):
-                if len(word) >= 4:
+                if len(word) >= (4 if word.isdigit() else 2):
                     found.add(blake2b(word.encode("utf-8", "replace"), key=self._salt).digest())
         return found

@@ -4,9 +4,10 @@
 | --- | --- |
 | one writer at a time | `pg_advisory_xact_lock` of the vault's own schema, held to the end of the transaction |
 | TLS | `sslmode=require` at least, unless the server is on this machine; `verify-full` in the URL is better |
+| where the server is | the URL's host, `hostaddr` and `service`, and PGHOST, PGHOSTADDR, PGSERVICE |
 | a password in the URL | is handed to the driver and appears in no repr and no error |
 | several vaults in one database | `?schema=name` in the URL; "discreet" otherwise |
-| erased bytes | `vacuum` frees them; what the server's own log, replicas and backups hold is its owner's to forget |
+| erased bytes | `vacuum` frees them; the server's pages, log, replicas and backups are its owner's: `tidy` is False |
 
 Anyone who may write to the tables can destroy the vault, as they can delete a file. They cannot read it, and what they
 change is noticed.
@@ -18,7 +19,7 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,7 +27,7 @@ from discreet.errors import NotSupported
 from discreet.pseudonyms.database import SCHEMA, VERSION, Database, check_version, require_transaction
 from discreet.pseudonyms.errors import VaultError
 
-LOCAL = ("localhost", "127.0.0.1", "::1", "")
+LOCAL = ("localhost", "127.0.0.1", "::1")
 WEAK = ("disable", "allow", "prefer")
 WAIT = 60  # seconds for another writer to finish
 TABLES = ("header", "settings", "register", "chunks")
@@ -76,10 +77,11 @@ class Postgres:
         """The rows of a query."""
         with self._lock, _spoken(self.place):
             connection = self._open()
-            rows = [tuple(row) for row in connection.exec_driver_sql(_dialect(sql), tuple(values))]
-            if not self._depth and not self._reading:
-                connection.rollback()  # ends the implicit transaction: the next read sees what others wrote
-            return rows
+            try:
+                return [tuple(row) for row in connection.exec_driver_sql(_dialect(sql), tuple(values))]
+            finally:
+                if not self._depth and not self._reading:
+                    self._rollback()  # ends the implicit transaction: the next read sees what others wrote
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -101,10 +103,14 @@ class Postgres:
     def _begin(self) -> None:
         with _spoken(self.place):
             connection = self._open()
-            connection.exec_driver_sql(f"set local lock_timeout = '{WAIT}s'")
-            connection.exec_driver_sql(
-                "select pg_advisory_xact_lock(hashtext('discreet'), hashtext(%s))", (self.schema,)
-            )
+            try:
+                connection.exec_driver_sql(f"set local lock_timeout = '{WAIT}s'")
+                connection.exec_driver_sql(
+                    "select pg_advisory_xact_lock(hashtext('discreet'), hashtext(%s))", (self.schema,)
+                )
+            except BaseException:
+                self._rollback()  # or nothing works any more on this connection
+                raise
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -142,12 +148,12 @@ class Postgres:
                 self._open().exec_driver_sql(_dialect(sql), listed)
 
     def tidy(self) -> bool:
-        """Vacuum the chunks; true: what else the server keeps is not in the vault's hands."""
+        """Vacuum all tables; False: what the server keeps is not in the vault's hands."""
         with self._lock, _spoken(self.place):
             self._rollback()
             with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                connection.exec_driver_sql("vacuum chunks")
-        return True
+                connection.exec_driver_sql(f"vacuum {', '.join(TABLES)}")
+        return False
 
     def recover(self) -> None:
         """The server does that."""
@@ -223,7 +229,7 @@ def _engine(url: str) -> tuple[Any, str, str]:
     schema = str(query.pop("schema", "discreet"))
     if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
         raise ValueError("The `schema` in the address must be lower-case letters, digits and _.")
-    query["sslmode"] = _ssl(str(query.get("host", parsed.host or "")), query.get("sslmode"))
+    query["sslmode"] = _ssl(_here(parsed.host, query, os.environ), query.get("sslmode"))
     query["options"] = f"-c search_path={schema} -c synchronous_commit=on -c standard_conforming_strings=on"
     query.setdefault("connect_timeout", "10")
     place = f"{parsed.host or 'local'}/{parsed.database}/{schema}"
@@ -231,8 +237,22 @@ def _engine(url: str) -> tuple[Any, str, str]:
         return create_engine(parsed.set(query=query), hide_parameters=True, pool_size=1, max_overflow=1), schema, place
 
 
-def _ssl(host: str, asked: Any) -> str:
-    local = host in LOCAL or host.startswith("/")
+def _here(host: str | None, query: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+    """Whether the driver will look for the server on this machine alone; a service may be anywhere."""
+    if "service" in query or environment.get("PGSERVICE"):
+        return False
+    named = query.get("host", host) or environment.get("PGHOST") or ()
+    exact = query.get("hostaddr") or environment.get("PGHOSTADDR") or ()
+    places = [place for given in (named, exact) for place in _listed(given)]
+    return all(place in LOCAL or place.startswith(("/", "@")) for place in places)  # none: a socket of this machine
+
+
+def _listed(given: str | Sequence[str]) -> list[str]:
+    several = [given] if isinstance(given, str) else given
+    return [place.strip().strip("[]") for one in several for place in one.split(",") if place.strip()]
+
+
+def _ssl(local: bool, asked: Any) -> str:
     if asked is None:
         return "prefer" if local else "require"
     if asked in WEAK and not local:

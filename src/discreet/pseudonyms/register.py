@@ -7,6 +7,7 @@
 | --- | --- |
 | changes, adds, reorders or takes out an entry | `verify` |
 | cuts the last entries off, or puts an older file back | `verify` with an anchor from after them |
+| puts single older chunks of people back, not the register | see `checking.py` |
 
 An anchor is the number of entries and the last MAC. Keep it elsewhere, on paper if need be: without one a register can
 be found consistent, but nobody can know whether it is complete.
@@ -21,7 +22,7 @@ import hmac
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -33,6 +34,8 @@ from discreet.pseudonyms.netstrings import netstrings
 _LAST = "select number, mac from register order by number desc limit 1"
 _INSERT = "insert into register (number, entry, mac) values (?, ?, ?)"
 BATCH = 1000
+LISTING = ("erase", "purge", "restore")  # acts that change the suppression list
+LISTED = "lines of the suppression list"
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Verdict:
         """In words."""
         if self.complete is None:
             return "consistent, completeness unproven"
-        return f"consistent, complete up to entry {self.complete} of {self.entries}"
+        return f"consistent, register complete up to entry {self.complete} of {self.entries}"
 
 
 class Register:
@@ -89,11 +92,13 @@ class Register:
     database : where they are.
     key : 32 bytes, for the register alone.
     vault : the vault's name, where the chain begins.
+    listed : how many lines the suppression list has; entries that change it say so, for `verify`.
     """
 
-    def __init__(self, database: Database, key: bytes, vault: str) -> None:
+    def __init__(self, database: Database, key: bytes, vault: str, listed: Callable[[], int] | None = None) -> None:
         self._database = database
         self._key = key
+        self._listed = listed
         self._start = self._hmac(b"register", vault.encode())
 
     def __repr__(self) -> str:
@@ -104,6 +109,8 @@ class Register:
         """Add an entry; when this returns outside a transaction, it is on disk."""
         with self._database.transaction():
             last = self.anchor()
+            if act in LISTING and self._listed is not None:
+                content["details"] = {**content.get("details", {}), LISTED: self._listed()}
             entry = Entry(number=last.count + 1, time=now(), act=act, who=who or login(), **content)
             text = entry.text()
             mac = self._mac(entry.number, bytes.fromhex(last.head), text)
@@ -127,6 +134,10 @@ class Register:
         for entry, _ in self._checked():
             yield entry
 
+    def heads(self) -> bytes:
+        """The MACs of all entries, 32 bytes each, each checked; raises `Tampered`."""
+        return b"".join(mac for _, mac in self._checked())
+
     def verify(self, anchor: Anchor | str | None = None) -> Verdict:
         """Check every entry; with an anchor, also that nothing up to it is missing or was replaced."""
         count, kept = 0, None if anchor is None else Anchor.parse(anchor)
@@ -141,13 +152,14 @@ class Register:
         return Verdict(count, None if kept is None else kept.count)
 
     def overdue(self, day: datetime.date | str | None = None) -> tuple[Entry, ...]:
-        """Entries whose retention date has passed and whose table was not retired since."""
+        """Entries whose retention date has passed and whose table was not retired since, by its recipients too."""
         limit = (day.isoformat() if isinstance(day, datetime.date) else day) or today().isoformat()
         late: dict[Any, Entry] = {}
         for entry in self.entries():
             uid = entry.details.get("uid")
             if entry.act == "retire":
-                late.pop(uid, None)
+                if not any(reason.startswith("recipient ") for reason in entry.details.get("kept for", ())):
+                    late.pop(uid, None)
             elif uid is not None and entry.retention is not None and entry.retention < limit:
                 late[uid] = entry
         return tuple(late.values())

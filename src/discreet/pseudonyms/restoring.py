@@ -1,52 +1,39 @@
-"""Backups, and restoring them without bringing erased people back.
+"""Backups, and restoring them without bringing erased people, or lost keys and partners, back.
 
-A backup knows nothing of erasures after it. So a restore needs to be told of them:
+A backup knows nothing of what happened after it. So a restore needs to be told: `later.py` says by what, and what is
+taken over. Without a source it is refused. If lines of the suppression list from after the backup were purged, nobody
+knows any more whom to erase again, and the restore is refused too: let no backup live longer than the list.
 
-| `erasures_from` | what it proves |
-| --- | --- |
-| the path of a later state of the same vault, however old its people | its register continues the backup's |
-| a file made by `vault.erasures(path)` | sealed by the same vault; as of the day it was made |
-| an anchor | the backup's register reaches it: there was nothing later |
-| nothing | refused |
-
-If lines of the suppression list from after the backup were purged, nobody knows any more whom to erase again, and the
-restore is refused: let no backup live longer than the list.
+A vault on a server is backed up and brought back by the server's own tools; then `vault.replay(erasures_from=...)` does
+the rest. Until then whoever was erased since the backup is back.
 """
 
 from __future__ import annotations
 
 import datetime
-import json
 import os
-import secrets
 import shutil
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from discreet.errors import NotSupported
 from discreet.pseudonyms import opening
+from discreet.pseudonyms.drafts import draft, publish, unused
 from discreet.pseudonyms.entries import words
 from discreet.pseudonyms.errors import VaultError
+from discreet.pseudonyms.forgetting import forget
 from discreet.pseudonyms.keys import KeyFile, Passphrase
+from discreet.pseudonyms.later import DECLARED, Later, Source, seal, told
 from discreet.pseudonyms.register import Anchor
-from discreet.pseudonyms.rights import forget
-from discreet.pseudonyms.sqlite import Sqlite, discard, publish, unused
-from discreet.pseudonyms.suppression import Line
+from discreet.pseudonyms.settings import Change
+from discreet.pseudonyms.sqlite import Sqlite
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
-
-MAGIC = b"discreet erasures 1\n"
-PURGED = (
-    "Erasures from after the backup were purged from the suppression list, so nobody knows whom to erase again."
-    " The backup cannot be restored."
-)
 
 
 @dataclass(frozen=True)
@@ -58,117 +45,51 @@ class Restored:
     entry : its number in the register.
     replayed : how many tags of later erasures were erased again.
     lost : how many entries of the register the backup did not have.
+    tables : how many later tables are known again.
+    old_secret : whether the vault got another secret after the backup; it opens with the old one: `vault.rewrap`.
+    cleaned : whether no old byte is left in the log; otherwise `vault.tidy()` later, or it is a server's to forget.
     """
 
     entry: int
     replayed: int
     lost: int
-
-
-@dataclass(frozen=True, repr=False)
-class Erasures:
-    """What is known of erasures: the state of the register, how many tags each listed, and those tags."""
-
-    anchor: Anchor
-    listed: tuple[tuple[int, int], ...]
-    lines: tuple[Line, ...]
-
-    def after(self, entry: int) -> list[Line]:
-        """The lines of erasures after an entry; refused if some were purged."""
-        lines = [line for line in self.lines if line.entry > entry]
-        if len(lines) != sum(count for number, count in self.listed if number > entry):
-            raise VaultError(PURGED)
-        return lines
+    tables: int
+    old_secret: bool
+    cleaned: bool
 
 
 def backup(vault: Vault, path: str | os.PathLike[str], *, who: str | None = None) -> Anchor:
-    """A copy of the vault in a new file of mode 0600; opens with the same secret. Its anchor is returned."""
-    entry = vault.register.append("backup", who=words(who, "who"))
+    """A copy of the vault in a new file of mode 0600; opens with the same secret.
+
+    The anchor of the copy is returned. That it was made is entered when it is there, so the copy does not tell of it.
+    """
+    name = words(who, "who")
     vault.database.backup(os.fspath(path))
-    return vault.register.at(entry.number)
-
-
-def known(vault: Vault) -> Erasures:
-    """All erasures that a vault knows of."""
-    with vault.database.snapshot():
-        listed = [(e.number, int(e.details["suppressed"])) for e in vault.register.entries() if _erasing(e.act)]
-        return Erasures(vault.register.anchor(), tuple(listed), tuple(vault.suppression.lines()))
-
-
-def _erasing(act: str) -> bool:
-    return act in ("erase", "restore")
+    with closing(Sqlite(path)) as copy:
+        anchor = vault.over(copy).register.anchor()
+    vault.register.append("backup", who=name, details={"up to": str(anchor)})
+    return anchor
 
 
 def erasures(vault: Vault, path: str | os.PathLike[str]) -> Anchor:
-    """Who was erased, sealed in a new file of mode 0600, for restores; keep it with the backups."""
-    found = known(vault)
-    lines = [[line.tag.hex(), line.until, line.entry] for line in found.lines]
-    content = json.dumps({"vault": vault.name, "anchor": str(found.anchor), "listed": found.listed, "lines": lines})
-    nonce = os.urandom(12)
-    sealed = MAGIC + nonce + AESGCM(vault.export_key()).encrypt(nonce, content.encode(), MAGIC)
-    final = str(Path(path).absolute())
-    unused(final)
-    temporary = f"{final}.{secrets.token_hex(4)}.new"
-    try:
-        with os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(sealed)
-        publish(temporary, final)
-    finally:
-        discard(temporary)
-    return found.anchor
-
-
-def _read(vault: Vault, content: bytes) -> Erasures:
-    body = content[len(MAGIC) :]
-    try:
-        text = AESGCM(vault.export_key()).decrypt(body[:12], body[12:], MAGIC)
-    except (InvalidTag, ValueError):
-        raise VaultError("The file of erasures was changed, or belongs to another vault.") from None
-    document = json.loads(text)
-    lines = tuple(Line(bytes.fromhex(tag), until, entry) for tag, until, entry in document["lines"])
-    anchor = Anchor.parse(document["anchor"])
-    if anchor.count < vault.register.anchor().count:
-        raise VaultError("The file of erasures is older than the backup. Hint: one made after it.")
-    return Erasures(anchor, tuple((n, count) for n, count in document["listed"]), lines)
-
-
-def known_from(vault: Vault, source: str | os.PathLike[str] | Anchor) -> Erasures:
-    """The erasures that a source tells of, for the vault of a backup."""
-    if isinstance(source, Anchor) or not os.path.exists(source):
-        return _anchored(vault, source)
-    with open(source, "rb") as file:
-        content = file.read() if file.read(len(MAGIC)) == MAGIC and not file.seek(0) else None
-    if content is not None:
-        return _read(vault, content)
-    with closing(Sqlite(source)) as database:
-        if opening.read_header(database)["vault"] != vault.name:
-            raise VaultError("The backup is of another vault than the one that tells of erasures.")
-        later = vault.over(database)
-        later.register.verify(vault.register.anchor())
-        return known(later)
-
-
-def _anchored(vault: Vault, source: str | os.PathLike[str] | Anchor) -> Erasures:
-    try:
-        anchor = Anchor.parse(source if isinstance(source, Anchor) else os.fspath(source))
-    except ValueError:
-        raise VaultError("The `erasures_from` is no file, and no anchor.") from None
-    vault.register.verify(anchor)
-    return Erasures(anchor, (), ())
+    """Who was erased, and what else a restore needs, sealed in a new file of mode 0600; keep it with the backups."""
+    return seal(vault, path)
 
 
 def restored(
     place: str | os.PathLike[str],
     copy: str | os.PathLike[str],
     given: Passphrase | KeyFile,
-    erasures_from: str | os.PathLike[str] | Anchor | None,
+    erasures_from: Source | None,
     who: str | None = None,
 ) -> Restored:
-    """Bring a backup to a new place and erase again whoever was erased since; it appears whole or not at all."""
+    """Bring a backup to a new place and up to date; it appears whole or not at all."""
     from discreet.pseudonyms.vault import Vault
 
     if opening.remote(place):
-        raise NotSupported("A backup is restored to a file. A server's is restored by its own tools.")
+        raise NotSupported(
+            "A backup is restored to a file. A server's is restored by its own tools. Hint: then vault.replay(...)."
+        )
     final = str(Path(place).absolute())
     unused(final)
     if erasures_from is None:
@@ -176,13 +97,10 @@ def restored(
             "A backup does not know who was erased after it. Hint: erasures_from= a later state of the vault, a file of"
             " vault.erasures(...), or the anchor of the backup if nothing happened since."
         )
-    temporary = os.path.join(os.path.dirname(final), f".{os.path.basename(final)}.{secrets.token_hex(4)}.new")
-    with ExitStack() as stack:
-        stack.callback(discard, temporary)
+    with draft(final) as temporary:
         _copy(copy, temporary)
         with Vault.opened(temporary, given) as vault:
-            vault.verify()
-            done = replay(vault, known_from(vault, erasures_from), words(who, "who"))
+            done = replay(vault, erasures_from, who=who)
         publish(temporary, final)
     return done
 
@@ -201,18 +119,84 @@ def _copy(source: str | os.PathLike[str], temporary: str) -> None:
         raise VaultError(f"There is no backup at {os.fspath(source)!r}.") from None
 
 
-def replay(vault: Vault, found: Erasures, who: str | None) -> Restored:
-    """Erase again what was erased after the state of this vault."""
+def replay(vault: Vault, erasures_from: Source, *, who: str | None = None) -> Restored:
+    """Bring a vault that was a backup up to date: erase again, revoke again, know later keys and tables again.
+
+    Parameters
+    ----------
+    vault : as the backup left it; also one on a server. One that was used since is refused.
+    erasures_from : a later state of the vault (path or address), a file of `vault.erasures`, or the backup's anchor.
+    """
+    name = words(who, "who")
     with vault.database.transaction():
-        before = vault.register.anchor()
-        lines = found.after(before.count)
-        number = before.count + 1
-        for line in lines:
-            tag = np.frombuffer(line.tag, np.uint8).reshape(1, 16)
-            forget(vault, tag)
-            vault.suppression.add(tag, datetime.date.fromordinal(line.until), number)
-        change = vault.settings.put("state", "erasures", {"count": vault.mark() + len(lines)})
-        details = {"suppressed": len(lines), "from": str(before), "erasures up to": str(found.anchor)}
-        vault.register.append("restore", who=who, rows=len(lines), details=details, changes=(change,))
-    vault.database.tidy()
-    return Restored(number, len(lines), max(found.anchor.count - before.count, 0))
+        vault.verify()
+        with told(vault, erasures_from) as later:
+            done = _replayed(vault, later, name)
+    return Restored(*done, vault.database.tidy())
+
+
+def _replayed(vault: Vault, later: Later, who: str | None) -> tuple[int, int, int, int, bool]:
+    before = vault.register.anchor()
+    lines = later.after(before.count)
+    changes = _declared(vault, later)
+    tables, others = _tables(vault, later, who)
+    number = vault.register.anchor().count + 1
+    for line in lines:
+        tag = np.frombuffer(line.tag, np.uint8).reshape(1, 16)
+        forget(vault, tag)
+        vault.suppression.add(tag, datetime.date.fromordinal(line.until), number, line.known_by)
+    changes += [*others, vault.settings.put("state", "erasures", {"count": vault.mark() + max(len(lines), 1)})]
+    details = {
+        "suppressed": len(lines),
+        "from": str(before),
+        "erasures up to": str(later.anchor),
+        "told by": later.by,
+        "tables": tables,
+    }
+    vault.register.append("restore", who=who, rows=len(lines), details=details, changes=tuple(changes))
+    return number, len(lines), max(later.anchor.count - before.count, 0), tables, later.rewrapped > before.count
+
+
+def _declared(vault: Vault, later: Later) -> list[Change]:
+    """Fields, purposes, partners, keys and models as they were later."""
+    changes: list[Change] = []
+    for kind in DECLARED if later.settings is not None else ():
+        assert later.settings is not None
+        old, new = vault.settings.all(kind), later.settings[kind]
+        changes += [vault.settings.put(kind, name, one) for name, one in new.items() if one != old.get(name)]
+        changes += [vault.settings.remove(kind, name) for name in old if name not in new]
+    return changes
+
+
+def _tables(vault: Vault, later: Later, who: str | None) -> tuple[int, list[Change]]:
+    """Tables as they were later, each with an entry of its own; how many are new, and other changes."""
+    if later.settings is None:
+        return 0, []
+    old, new = vault.settings.all("table"), later.settings["table"]
+    for uid in old.keys() - new.keys():
+        _retired(vault, uid, old[uid], who)
+    fresh = sorted(new.keys() - old.keys(), key=lambda uid: int(new[uid]["entry"]))
+    for uid in fresh:
+        _known_again(vault, later, uid, new[uid], who)
+    same = [
+        (uid, {**new[uid], "entry": old[uid]["entry"], "located": old[uid]["located"]}) for uid in old if uid in new
+    ]
+    return len(fresh), [vault.settings.put("table", uid, one) for uid, one in same if one != old[uid]]
+
+
+def _retired(vault: Vault, uid: str, old: dict[str, Any], who: str | None) -> None:
+    vault.uses.drop(uid)
+    content = {name: old[name] for name in ("purpose", "table", "partner")}
+    change = vault.settings.remove("table", uid)
+    vault.register.append("retire", who=who, changes=(change,), details={"uid": uid}, **content)
+
+
+def _known_again(vault: Vault, later: Later, uid: str, document: dict[str, Any], who: str | None) -> None:
+    array = later.array(uid) if document["located"] else None
+    if array is not None:
+        vault.uses.add_tags(uid, array)
+    number = vault.register.anchor().count + 1
+    change = vault.settings.put("table", uid, {**document, "entry": number, "located": array is not None})
+    content = dict((later.made or {}).get(uid) or {"details": {"uid": uid}})
+    content |= {name: tuple(content[name]) for name in ("categories", "recipients") if name in content}
+    vault.register.append("known again", who=who, changes=(change,), **content)

@@ -10,32 +10,49 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from discreet.pseudonyms.chunks import Bytes
 from discreet.pseudonyms.entries import Entry, day, now, today, words
-from discreet.pseudonyms.errors import MissingIdentifiers, Tampered, Unparsable, VaultError
-from discreet.pseudonyms.messages import check, messages
+from discreet.pseudonyms.errors import MissingIdentifiers, Tampered, UnknownName, Unparsable, VaultError
+from discreet.pseudonyms.forgetting import Forgotten, every_id, forget
+from discreet.pseudonyms.identities import Schema
+from discreet.pseudonyms.messages import messages
 from discreet.pseudonyms.persons import Erased, Ground, Locator, Names, Person
 from discreet.pseudonyms.runs import Run, runs
 from discreet.pseudonyms.suppression import KEEP
 from discreet.pseudonyms.tokens import one_way, seal
+from discreet.pseudonyms.versions import kinds as all_kinds
+from discreet.pseudonyms.versions import name_of
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
 
-STORED = "The link from the identity to the id is deleted; tokens in tables lead to nobody the vault knows."
+STORED = "The links of the identities that the vault knew are deleted; tokens in tables lead to nobody it knows."
+UNKNOWN = "The vault had no link to delete."
+SHARED = (
+    "By {} several people are known: what is stored under it alone was not touched, since nobody can tell whose it is,"
+    " and it keeps nobody out."
+)
+UNCOVERED = (
+    "The identity {} was not given, and not known to be this person's: tables made by it alone may still hold the"
+    " person, and it does not keep them out. Hint: find and erase by it too."
+)
 DERIVED = (
     "Links are derived: nothing was deleted, future use is refused. Whoever has the vault can still compute the"
     " pseudonyms from the identifiers."
 )
 LISTED = "A keyed tag stays on the suppression list until {}. It is still personal data."
-WAITING = "Other processes are reading: old bytes stay in the log until they are done. Hint: vault.tidy() later."
+WAITING = (
+    "Old bytes may stay in the log while other processes read (hint: vault.tidy() later), and on a database server in"
+    " its files and logs until it writes over them."
+)
 
 
 def find(vault: Vault, values: Mapping[str, Any]) -> Person:
     """What the vault knows of a person, by every identity these fields cover.
+
+    Ids that were merged, and versions of one identity, are one person.
 
     | the fields name | then |
     | --- | --- |
@@ -43,8 +60,10 @@ def find(vault: Vault, values: Mapping[str, Any]) -> Person:
     | somebody | tables, purposes, recipients, pseudonyms |
     | several people | `VaultError`; give a sharper identity, or one identity at a time |
     """
+    if not isinstance(values, Mapping):
+        raise TypeError("The `values` of find must be a mapping of fields to values.")
     with vault.database.snapshot():
-        return _described(vault, *_tags(vault, values), Names(values))
+        return _described(vault, *tags_of(vault, values), Names(values))
 
 
 def _described(vault: Vault, kinds: tuple[str, ...], tags: Bytes, names: Names) -> Person:
@@ -58,7 +77,7 @@ def _described(vault: Vault, kinds: tuple[str, ...], tags: Bytes, names: Names) 
         suppressed=max((until for until in barred if until is not None), default=None),
         locators=_locators(vault, located),
         models=tuple(name for name, one in vault.settings.all("model").items() if uids & set(one["tables"])),
-        shared=shared,
+        shared=tuple(dict.fromkeys(map(name_of, shared))),
         unlocated=tuple(dict.fromkeys(run.table for run in tables if not run.located)),
         _vault=vault.name,
         _kinds=kinds,
@@ -67,25 +86,35 @@ def _described(vault: Vault, kinds: tuple[str, ...], tags: Bytes, names: Names) 
     )
 
 
-def _tags(vault: Vault, values: Mapping[str, Any]) -> tuple[tuple[str, ...], Bytes]:
+def tags_of(vault: Vault, values: Mapping[str, Any]) -> tuple[tuple[str, ...], Bytes]:
     """The identities that are covered, in all versions of the fields, and their tags."""
-    check(vault.schema, list(values))
-    names, texts = [], []
-    for schema in reversed(vault.schemas()):
+    schemas = vault.schemas()
+    _check(schemas, values)
+    found: dict[bytes, str] = {}
+    for schema in reversed(schemas):
         given = {name: _column(name, value) for name, value in values.items() if name in schema.fields}
         if not schema.covered(given):
             continue
-        found = messages(schema, pl.DataFrame(given))
-        bad = {name: int(wrong.sum()) for name, wrong in found.bad.items() if wrong.any()}
+        read = messages(schema, pl.DataFrame(given))
+        bad = {name: int(wrong.sum()) for name, wrong in read.bad.items() if wrong.any()}
         if bad and schema == vault.schema:
             raise Unparsable(bad)
-        for identity, (rows, own) in found.found.items():
-            names += [identity] * len(rows)
-            texts += own.to_list()
-    if not texts:
+        for identity, (_, own) in read.found.items():
+            found |= dict.fromkeys(own.to_list(), f"{schema.since[identity]}:{identity}")
+    if not found:
         raise MissingIdentifiers("The values given hold no whole identity: some are empty.")
-    distinct = {text: name for name, text in zip(names, texts, strict=True)}
-    return tuple(distinct.values()), vault.tags(list(distinct))
+    return tuple(found.values()), vault.tags(list(found))
+
+
+def _check(schemas: tuple[Schema, ...], values: Mapping[str, Any]) -> None:
+    """Refuse fields that no version has, or that name nobody together; what was given is not repeated."""
+    known = dict.fromkeys(name for schema in reversed(schemas) for name in schema.fields)
+    unknown = sum(name not in known for name in values)
+    if unknown:
+        raise UnknownName(f"{unknown} of the names given are no fields. Known: {', '.join(known)}.")
+    if not any(schema.covered(values) for schema in schemas):
+        needed = "; ".join(f"{name} ({', '.join(of)})" for name, of in schemas[-1].identities.items())
+        raise MissingIdentifiers(f"The fields given cover no identity. Identities: {needed}.")
 
 
 def _column(name: str, value: Any) -> pl.Series:
@@ -102,10 +131,14 @@ def _ids(vault: Vault, kinds: tuple[str, ...], tags: Bytes) -> tuple[Bytes, tupl
     shared = tuple(kind for kind, one in zip(kinds, known, strict=True) if one.shared)
     if len(shared) == len(tags):
         raise VaultError("Several people have these values. Hint: give the fields of a sharper identity.")
-    ids = {one.id.tobytes() for one in known if one.id is not None and not one.shared}
-    if len(ids) > 1:
+    versions = all_kinds(vault.schemas())
+    ids: dict[str, list[Bytes]] = {}  # by identity: versions of one are one person
+    for kind, one in zip(kinds, known, strict=True):
+        if one.id is not None and not one.shared:
+            ids.setdefault(versions[kind].fields if kind in versions else kind, []).append(one.id)
+    if len(ids) > 1 and not set.intersection(*({id.tobytes() for id in own} for own in ids.values())):
         raise VaultError("The identities given belong to different people. Hint: give one identity at a time.")
-    return np.frombuffer(b"".join(ids), np.uint8).reshape(-1, 16), shared
+    return every_id(vault, [id for own in ids.values() for id in own]), shared
 
 
 def _locators(vault: Vault, located: list[tuple[Run, Bytes]]) -> tuple[Locator, ...]:
@@ -113,15 +146,19 @@ def _locators(vault: Vault, located: list[tuple[Run, Bytes]]) -> tuple[Locator, 
     for run, id in located:
         version = vault.keyring.versions(run.purpose, run.partner)[run.version - 1]
         word = (one_way if run.one_way else seal)(id[None, :], vault.keyring.keys(version)).item()
-        to = () if run.partner is None else (run.partner,)
-        found.setdefault((run.table, word), Locator(run.table, word, run.purpose, to, run.since, run.retention))
+        found.setdefault(
+            (run.table, word),
+            Locator(run.table, word, run.purpose, run.recipients, run.since, run.retention, run.columns),
+        )
     return tuple(found.values())
 
 
 def export(vault: Vault, person: Person, *, who: str | None = None) -> str:
     """What the vault holds of a person, as JSON for an answer under Article 15; that it was asked is registered."""
-    _require_own(vault, person)
-    vault.register.append("access", who=words(who, "who"), rows=1)
+    require_own(vault, person)
+    with vault.database.transaction():
+        person = _described(vault, person._kinds, person._tags, person._names)  # as it is now, not when it was found
+        vault.register.append("access", who=words(who, "who"), rows=1)
     document = {
         "vault": vault.name,
         "time": now(),
@@ -129,7 +166,8 @@ def export(vault: Vault, person: Person, *, who: str | None = None) -> str:
         "suppressed until": None if person.suppressed is None else person.suppressed.isoformat(),
         "purposes": [_purpose(vault, name) for name in person.purposes],
         "recipients": [{"name": name, **_contact(vault, name)} for name in person.recipients],
-        "tables": [vars(one) | {"recipients": list(one.recipients)} for one in person.locators],
+        "categories of data": sorted({name for one in person.locators for name in one.columns}),
+        "tables": [vars(one) for one in person.locators],
         "models": list(person.models),
         "identities shared with others": list(person.shared),
         "tables of which it is not known who is in them": list(person.unlocated),
@@ -163,43 +201,56 @@ def erase(
     reason, ground : short texts for the register (say, "consent withdrawn", "Article 17(1)(b)"); they name nobody.
     keep : the last day of the line on the suppression list, or for how many days; three years by default.
     """
-    _require_own(vault, person)
+    require_own(vault, person)
     if reason is None:
         raise ValueError("The `reason` of an erasure must be given.")
     for text, name in ((reason, "reason"), (ground, "ground"), (who, "who")):
         person._names.check(words(text, name), name)
-    until = datetime.date.fromisoformat(day(KEEP if keep is None else keep, "keep") or "")
+    until = _last(keep)
     with vault.database.transaction():
         person = _described(vault, person._kinds, person._tags, person._names)  # tables may have been made since
-        cut, tags = forget(vault, person._tags)
+        gone = forget(vault, person._tags, person._kinds)
         number = vault.register.anchor().count + 1
-        added = vault.suppression.add(tags, until, number)
+        vault.suppression.add(gone.tags, until, number, gone.known_by)
         change = vault.settings.put("state", "erasures", {"count": vault.mark() + 1})
-        details = {"reason": reason, "suppressed": added, "until": until.isoformat()}
+        details = {"reason": reason, "suppressed": len(gone.tags), "until": until.isoformat(), **_left(person)}
         entry = vault.register.append("erase", who=who, basis=ground, rows=1, details=details, changes=(change,))
         _require(entry.number == number)
     cleaned = vault.database.tidy()
-    remains = (STORED if vault.links == "stored" else DERIVED, LISTED.format(until), *(() if cleaned else (WAITING,)))
-    return Erased(number, cut, person.locators, person.recipients, person.models, until, cleaned, remains)
+    remains = _remains(vault, person, gone, until, cleaned)
+    return Erased(
+        number, gone.cut, person.locators, person.recipients, person.models, until, cleaned, remains, person.unlocated,
+        gone.uncovered,
+    )  # fmt: skip
 
 
-def forget(vault: Vault, tags: Bytes) -> tuple[bool, Bytes]:
-    """Delete links and uses of whoever has these tags, inside a transaction; whether a link was cut, and all tags."""
-    every, ids, cut = tags, tags, False
-    if vault.links == "stored":
-        known = [vault.people.known(tag) for tag in tags]
-        found = {one.id.tobytes() for one in known if one.id is not None and not one.shared}
-        ids = np.frombuffer(b"".join(found), np.uint8).reshape(-1, 16)
-        own = np.array([not one.shared for one in known], bool)
-        parts = [vault.people.remove(id, tags[own]) for id in ids] or [tags[own]]
-        every, cut = np.unique(np.concatenate(parts), axis=0), bool(len(ids))
-    for run in runs(vault) if len(ids) else ():
-        if run.located:
-            vault.uses.remove(run.uid, ids)
-    return cut, every
+def _last(keep: str | datetime.date | int | None) -> datetime.date:
+    until = datetime.date.fromisoformat(day(KEEP if keep is None else keep, "keep") or "")
+    if until < today():
+        raise ValueError(f"The `keep` of an erasure must not be in the past. Got {until}.")
+    return until
 
 
-def _require_own(vault: Vault, person: Person) -> None:
+def _left(person: Person) -> dict[str, Any]:
+    """What is left to do, for the register: names of tables, recipients and models, no pseudonym."""
+    found = {
+        "tables": list(person.tables),
+        "recipients": list(person.recipients),
+        "models": list(person.models),
+        "tables not looked into": list(person.unlocated),
+    }
+    return {name: names for name, names in found.items() if names}
+
+
+def _remains(vault: Vault, person: Person, gone: Forgotten, until: datetime.date, cleaned: bool) -> tuple[str, ...]:
+    first = DERIVED if vault.links == "derived" else STORED if gone.cut else UNKNOWN
+    others = [SHARED.format(repr(name)) for name in person.shared]
+    others += [UNCOVERED.format(repr(name)) for name in gone.uncovered if name not in person.shared]
+    return (first, *others, LISTED.format(until), *(() if cleaned else (WAITING,)))
+
+
+def require_own(vault: Vault, person: Person) -> None:
+    """Refuse a person of another vault."""
     if person._vault != vault.name:
         raise ValueError("The `person` was found in another vault. Hint: vault.find(...) in this one.")
 
@@ -213,7 +264,7 @@ def refuse(
     vault: Vault, person: Person, *, ground: Ground | str, note: str | None = None, who: str | None = None
 ) -> Entry:
     """Record that an erasure was refused, with its legal ground; nothing is recorded of the person."""
-    _require_own(vault, person)
+    require_own(vault, person)
     chosen = Ground.of(ground)
     for text, name in ((note, "note"), (who, "who")):
         person._names.check(words(text, name), name)
@@ -222,7 +273,9 @@ def refuse(
 
 
 def purge(vault: Vault, day: datetime.date | None = None, *, who: str | None = None) -> int:
-    """Take off the suppression list what is past its date; how many lines."""
+    """Take off the suppression list what is past its date, today or on an earlier day; how many lines."""
+    if day is not None and day > today():
+        raise ValueError(f"The `day` of a purge must not be in the future: {day} would end lines early.")
     with vault.database.transaction():
         count = vault.suppression.purge(day or today())
         if count:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.pseudonyms.chunks import Bytes
-from discreet.pseudonyms.entries import Entry, day, now, words
+from discreet.pseudonyms.entries import day, now, words
 from discreet.pseudonyms.errors import UnknownName, VaultError
 from discreet.pseudonyms.keyring import Version, checked
+
+MOVES = ("reseal", "unshare")  # acts that make a table of one with pseudonyms
 
 if TYPE_CHECKING:
     import datetime
@@ -35,6 +37,9 @@ class Run:
     retention : the last day it may be kept, or None.
     one_way : whether its pseudonyms are one-way.
     located : whether it is known who is in it.
+    recipients : who received it.
+    columns : what was in it.
+    retired : when its holder deleted it, UTC; None if not yet.
     """
 
     uid: str
@@ -47,13 +52,20 @@ class Run:
     retention: str | None
     one_way: bool
     located: bool
+    recipients: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    retired: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("recipients", "columns"):  # stored as lists
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
 
 def record(
     vault: Vault,
     act: str,
     *,
-    table: str,
+    table: str | None,
     version: Version,
     mark: int,
     ids: Bytes | None = None,
@@ -73,22 +85,31 @@ def record(
     Parameters
     ----------
     act : "pseudonymise", "share", "reseal" ...
+    table : its name; None for "table" and the number of its entry.
     version : whose keys made the pseudonyms, from `vault.version(purpose, partner)`.
     mark : `vault.mark()` from before the first row was looked up. If somebody was erased since, this raises and nothing
         is recorded: the table may hold that person and must be made again.
     ids : of the people in the table, in any order and number; or `uid` and `use_tags`, where others computed them;
         or neither: then it is not known who is in the table, and `find` says so.
-    retention, basis : by default those of the purpose.
+    retention, basis : by default those of the purpose. A table made of another ("reseal", "unshare") may be kept no
+        longer than that one: of the tables that hold the same people for the purpose, and have the same name if any
+        has, the earliest date counts.
+    recipients : who receives it; the partner, unless given.
     """
     purpose = vault.keyring.purpose(version.purpose)
     last = day(retention if retention is not None else purpose["retention"])
     with vault.database.transaction():
         if vault.mark() != mark:
             raise VaultError("Somebody was erased while the table was being made. Hint: run it again.")
+        if version.partner is not None:
+            vault.keyring.welcome(version.partner)  # it may have been revoked while the table was being made
+        number = vault.register.anchor().count + 1
+        if act in MOVES and ids is not None:
+            last = _inherited(vault, version.purpose, table, ids, last)
         run = Run(
             uid=uid or vault.uses.new(),
-            entry=vault.register.anchor().count + 1,
-            table=checked(table, "table"),
+            entry=number,
+            table=f"table {number}" if table is None else checked(table, "table"),
             purpose=version.purpose,
             partner=version.partner,
             version=version.number,
@@ -96,6 +117,8 @@ def record(
             retention=last,
             one_way=one_way,
             located=ids is not None or use_tags is not None,
+            recipients=tuple(recipients) or (() if version.partner is None else (version.partner,)),
+            columns=tuple(columns),
         )
         if use_tags is not None:
             vault.uses.add_tags(run.uid, use_tags)
@@ -107,50 +130,35 @@ def record(
             purpose=run.purpose,
             table=run.table,
             partner=run.partner,
-            categories=tuple(columns),
+            categories=run.columns,
             rows=rows,
-            recipients=tuple(recipients) or (() if run.partner is None else (run.partner,)),
+            recipients=run.recipients,
             retention=last,
             basis=words(basis, "basis") or purpose["basis"],
             details={"uid": run.uid, "version": run.version, **(details or {})},
-            changes=(vault.settings.put("table", run.uid, _document(run)),),
+            changes=(vault.settings.put("table", run.uid, document(run)),),
         )
     return run
 
 
+def _inherited(vault: Vault, purpose: str, table: str | None, ids: Bytes, last: str | None) -> str | None:
+    """The last day of a table that was made of another."""
+    sources = [run for run in runs(vault) if run.located and run.purpose == purpose]
+    sources = [run for run in sources if vault.uses.has(run.uid, ids).all()]
+    named = [run for run in sources if run.table == table]
+    days = [run.retention for run in named or sources if run.retention is not None]
+    return min([*days, last] if last is not None else days, default=None)
+
+
 def runs(vault: Vault, table: str | None = None) -> tuple[Run, ...]:
     """All tables, or all of one name, oldest first."""
-    found = [Run(uid=uid, **document) for uid, document in vault.settings.all("table").items()]
+    found = [Run(uid=uid, **stored) for uid, stored in vault.settings.all("table").items()]
     if table is not None and not any(run.table == table for run in found):
         known = ", ".join(sorted({repr(run.table) for run in found})) or "none"
         raise UnknownName(f"There is no table {table!r}. Known: {known}.")
     return tuple(sorted((run for run in found if table in (None, run.table)), key=lambda run: run.entry))
 
 
-def retire(vault: Vault, table: str, *, who: str | None = None) -> tuple[Entry, ...]:
-    """Note that a table was deleted by its holder: the vault forgets who was in it."""
-    entries = []
-    with vault.database.transaction():
-        for run in runs(vault, table):
-            vault.uses.drop(run.uid)
-            change = vault.settings.remove("table", run.uid)
-            content = {"purpose": run.purpose, "table": run.table, "partner": run.partner, "details": {"uid": run.uid}}
-            entries.append(vault.register.append("retire", who=words(who, "who"), changes=(change,), **content))
-    vault.database.tidy()
-    return tuple(entries)
-
-
-def used(vault: Vault, table: str, *, model: str, who: str | None = None) -> Entry:
-    """Note that a model was fitted on a table, so that an erasure can name it."""
-    checked(model, "model")
-    with vault.database.transaction():
-        uids = [run.uid for run in runs(vault, table)]
-        before = (vault.settings.get("model", model) or {"tables": []})["tables"]
-        change = vault.settings.put("model", model, {"tables": sorted({*before, *uids})})
-        return vault.register.append(
-            "model", who=words(who, "who"), table=table, details={"model": model}, changes=(change,)
-        )
-
-
-def _document(run: Run) -> dict[str, Any]:
+def document(run: Run) -> dict[str, Any]:
+    """A table as it is stored, under its uid."""
     return {name: value for name, value in vars(run).items() if name != "uid"}

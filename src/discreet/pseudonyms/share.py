@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
+import numpy as np
 
 from discreet.pseudonyms import frames, runs
-from discreet.pseudonyms.errors import LinkWarning, MissingIdentifiers, Tampered
+from discreet.pseudonyms.errors import LinkWarning, MissingIdentifiers, UnknownName
 from discreet.pseudonyms.keyring import Version
 from discreet.pseudonyms.lines import Dialect
+from discreet.pseudonyms.moving import Moving
 from discreet.pseudonyms.naming import Policy
-from discreet.pseudonyms.tables import Identifiers, Making, Request, Retention
-from discreet.pseudonyms.tokens import TokenKeys, opened, seal
+from discreet.pseudonyms.streams import Job
+from discreet.pseudonyms.tables import Identifiers, Making, Recorded, Request, Retention, called, tell
+from discreet.pseudonyms.tokens import TokenKeys
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
@@ -42,6 +44,9 @@ def share(
     dialect: Dialect | None = None,
     progress: bool | None = None,
     worker_file: str | os.PathLike[str] | None = None,
+    keep: Sequence[str] = (),
+    overwrite: bool = False,
+    recorded: Recorded | None = None,
 ) -> Any:
     """The table for a partner: pseudonyms under its own keys, rows in random order, no index.
 
@@ -51,10 +56,12 @@ def share(
     Parameters
     ----------
     vault, table, identifiers, name, out, missing, suppressed, unparsable, column, one_way, who, retention, dialect,
-        progress, worker_file : as for `pseudonymise`.
+        progress, worker_file, keep, overwrite, recorded : as for `pseudonymise`.
     partner, purpose : as declared with `vault.add_partner` and `vault.add_purpose`.
     require_k : refuse the table (`TooIdentifying`) if somebody looks like fewer than k people, counted by people and by
-        all their rows together; without it a `LinkWarning` is given. How many rows a person has is not looked at.
+        all their rows together; without it a `LinkWarning` is given. How many rows a person has is not looked at. Rows
+        with one-off pseudonyms count for nobody, but must look like k people themselves. With derived links the
+        identifiers must be of one identity.
     quasi_identifiers : the columns that others may know; all that remain, unless given.
 
     Returns
@@ -77,7 +84,8 @@ def share(
     policy = Policy(missing=missing, unparsable=unparsable, suppressed=suppressed)
     request = Request(
         purpose=purpose, partner=partner, name=name, out=out, policy=policy, column=column, one_way=one_way, who=who,
-        retention=retention, dialect=dialect, progress=progress, worker_file=worker_file,
+        retention=retention, dialect=dialect, progress=progress, worker_file=worker_file, keep=keep,
+        overwrite=overwrite, recorded=recorded,
     )  # fmt: skip
     return Making(vault, table, identifiers, request).run(require_k, quasi_identifiers)
 
@@ -89,24 +97,45 @@ def unshare(
     purpose: str,
     *,
     column: str = "pseudonym",
-    name: str = "table",
+    name: str | None = None,
+    suppressed: str = "drop",
     who: str | None = None,
+    version: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    dialect: Dialect | None = None,
+    progress: bool | None = None,
+    recorded: Recorded | None = None,
 ) -> Any:
     """A partner's table with the holder's own pseudonyms in place of the partner's.
 
     Parameters
     ----------
     vault : an open vault: the holder alone can do this.
-    table : a data frame in memory, of any kind that `pseudonymise` takes.
+    table : a data frame in memory, of any kind that `pseudonymise` takes but Spark's, or the path of a file.
     partner, purpose : for whom, and for what, it was shared.
     column : the column of pseudonyms.
-    name, who : for the register.
+    suppressed : rows of people who were erased: "drop" them, or "one-off".
+    version : which of the holder's keys; the newest, unless given. After `vault.rotate` tables from before have the
+        pseudonyms of an older version, and can be joined with those alone, or after `reseal`.
+    name, out, overwrite, dialect, progress, recorded, who : as for `pseudonymise`.
 
     Pseudonyms that do not open raise `Tampered`, with how many there are: made up, cut, of another partner, or one-way.
     A null stays a null.
     """
-    old = vault.keyring.by_id(purpose, partner)
-    return _moved(vault, "unshare", table, column, old, vault.version(purpose), name, who)
+    request = Request(
+        purpose=purpose, name=name, out=out, policy=Policy(suppressed=suppressed), column=column, who=who,
+        dialect=dialect, progress=progress, overwrite=overwrite, recorded=recorded,
+    )  # fmt: skip
+    held = vault.version(purpose) if version is None else _version(vault, purpose, version)
+    return _moved(vault, "unshare", table, vault.keyring.by_id(purpose, partner), held, request)
+
+
+def _version(vault: Vault, purpose: str, number: int) -> Version:
+    versions = {one.number: one for one in vault.keyring.versions(purpose, None)}
+    if number not in versions:
+        raise UnknownName(f"The purpose {purpose!r} has no keys of version {number!r}. Known: {sorted(versions)}.")
+    return versions[number]
 
 
 def reseal(
@@ -116,56 +145,78 @@ def reseal(
     *,
     partner: str | None = None,
     column: str = "pseudonym",
-    name: str = "table",
+    name: str | None = None,
+    suppressed: str = "drop",
     who: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    dialect: Dialect | None = None,
+    progress: bool | None = None,
+    recorded: Recorded | None = None,
 ) -> Any:
     """A table with its pseudonyms under the newest keys, made from those under older ones, without identifiers.
 
     Parameters
     ----------
     vault : an open vault.
-    table : a data frame in memory.
+    table : a data frame in memory, or the path of a file.
     purpose, partner : whose keys; partner None for the holder's own.
     column : the column of pseudonyms.
-    name, who : for the register. The old table stays known too, until `vault.retire` says that it is gone.
+    suppressed : rows of people who were erased: "drop" them, or "one-off".
+    name, out, overwrite, dialect, progress, recorded, who : as for `pseudonymise`. The old table stays known too, until
+        `vault.retire` says that it is gone.
 
     One-way pseudonyms cannot be moved: `Tampered`.
     """
-    old = vault.keyring.by_id(purpose, partner)
-    return _moved(vault, "reseal", table, column, old, vault.version(purpose, partner), name, who)
-
-
-def _moved(
-    vault: Vault,
-    act: str,
-    table: Any,
-    column: str,
-    old: dict[str, TokenKeys],
-    version: Version,
-    name: str,
-    who: str | None,
-) -> Any:
-    mark, frame = vault.mark(), frames.collected(table)
-    if column not in frames.names(frame):
-        raise MissingIdentifiers(f"The table has no column {column!r}. Hint: column=... names the one of pseudonyms.")
-    words = frames.raw(frame, {column: column})[column]
-    distinct = words.drop_nulls().unique()
-    found = opened(distinct, old)
-    _refuse(words, distinct.filter(pl.Series(~found.ok)))
-    new = seal(found.ids, vault.keyring.keys(version))
-    moved = words.replace_strict(distinct, new, default=None, return_dtype=pl.String)
-    result = frames.replaced(frame, [column], column, moved)
-    runs.record(
-        vault, act, table=name, version=version, mark=mark, ids=found.ids, columns=frames.names(frame), rows=len(words),
-        who=who,
+    request = Request(
+        purpose=purpose, partner=partner, name=name, out=out, policy=Policy(suppressed=suppressed), column=column,
+        who=who, dialect=dialect, progress=progress, overwrite=overwrite, recorded=recorded,
     )  # fmt: skip
+    old = vault.keyring.by_id(purpose, partner)
+    return _moved(vault, "reseal", table, old, vault.version(purpose, partner), request)
+
+
+def _moved(vault: Vault, act: str, table: Any, old: dict[str, TokenKeys], version: Version, request: Request) -> Any:
+    moving, mark = Moving(vault, old, vault.keyring.keys(version), request.policy), vault.mark()
+    made: list[runs.Run] = []
+
+    def record(rest: Sequence[str]) -> None:
+        run = runs.record(
+            vault, act, table=called(request), version=version, mark=mark, ids=moving.ids,
+            columns=[request.column, *rest], rows=moving.totals.rows, who=request.who,
+            details=moving.totals.details() or None,
+        )  # fmt: skip
+        made.append(run)
+
+    if isinstance(table, (str, os.PathLike)):
+        result = _moved_file(table, request, moving, record)
+    else:
+        result = _moved_frame(table, request, moving, record)
+    tell(request, moving.totals, made[0])
+    return result
+
+
+def _moved_file(table: Any, request: Request, moving: Moving, record: Callable[[Sequence[str]], None]) -> Any:
+    if request.out is None:
+        raise ValueError("The `out` must be given for a file: the path of the new one.")
+    job = Job(
+        table, request.out, {request.column: request.column}, request.column, request.dialect,
+        progress=request.progress, overwrite=request.overwrite,
+    )  # fmt: skip
+    return job.run(moving, record)
+
+
+def _moved_frame(table: Any, request: Request, moving: Moving, record: Callable[[Sequence[str]], None]) -> Any:
+    if request.out is not None:
+        raise ValueError("The `out` is for files. Got one for a table in memory.")
+    column, frame = request.column, frames.collected(table)
+    there = frames.names(frame)
+    if column not in there:
+        raise MissingIdentifiers(f"The table has no column {column!r}. Hint: column=... names the one of pseudonyms.")
+    frames.check(there, {column: column}, column)
+    named = moving(frames.raw(frame, {column: column}))
+    rows = None if named.kept is None else np.flatnonzero(named.kept)
+    words = named.words if rows is None else named.words.gather(rows)
+    result = frames.replaced(frame, [column], column, words, rows)
+    record([name for name in there if name != column])
     return result.lazy() if frames.kind(table) == "lazy" else result
-
-
-def _refuse(words: pl.Series, closed: pl.Series) -> None:
-    if len(closed):
-        count = int(words.is_in(closed.implode()).sum())
-        raise Tampered(
-            f"{count:,} of {len(words):,} pseudonyms do not open with the keys of this purpose and partner: "
-            "they are one-way, of somebody else, or were changed."
-        )

@@ -3,6 +3,10 @@
 The rows are read twice. First every task tells what is in its rows (numbers, and a pseudonym for each person); then the
 table is recorded; then a data frame comes back that makes the pseudonyms whenever it is computed. Keys are in no plan,
 closure or log: workers read them from a file by its path.
+
+The data frame is a plan. Each time it is used, rows are read and named anew, with the same result as long as the source
+gives the same rows in the same partitions. It knows who was erased up to its making, and nothing later: so write it, or
+persist it, at once, and after an erasure make it again.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import atexit
 import contextlib
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -54,22 +59,24 @@ def on_spark(
     | `require_k` | NotSupported: not yet; write the table, then share the file |
     | no local Spark, and no `worker_file` | VaultError, with a hint |
     | identifiers that do not parse, or are missing | an error with numbers of all rows, before any is handed over |
+    | somebody is erased after the frame was made | it still yields their rows: make it again |
     | a source that changes between the two readings | rows that came meanwhile are not known to `find` |
     """
     from discreet.engines.spark_failures import guarded  # what Spark says of a failure may hold values
+    from discreet.pseudonyms.tables import tell
 
     if k is not None:
         raise NotSupported("`require_k` on Spark: not yet. Hint: write the table as Parquet and share the file.")
     worker = Worker.of(vault, version)
     schema = guarded(dataframe, lambda: dataframe.schema)
-    frames.check(list(schema.names), identifiers, request.column)
+    frames.check(list(schema.names), identifiers, request.column, vault.schema.fields, request.keep)
     task = _task(_path(dataframe, worker, request), list(schema.names), identifiers, request)
     totals, ids = _told(guarded(dataframe, lambda: _asked(dataframe, task)), worker.keys)
     _refuse(totals, task)
-    runs.record(
+    run = runs.record(
         vault,
         request.act,
-        table=request.name or "table",
+        table=request.name,
         version=version,
         mark=mark,
         ids=ids,
@@ -80,13 +87,14 @@ def on_spark(
         who=request.who,
         details=totals.details(),
     )
+    tell(request, totals, run)
     return _named(dataframe, schema, task)
 
 
 def _task(path: str, names: list[str], identifiers: Mapping[str, str], request: Request) -> Task:
     places = tuple((names.index(name), name, field) for name, field in identifiers.items())
     shuffle = request.partner is not None
-    return Task(path, places, request.column, request.policy, request.one_way, shuffle)
+    return Task(path, places, request.column, request.policy, request.one_way, shuffle, secrets.token_hex(16))
 
 
 def _path(dataframe: Any, worker: Worker, request: Request) -> str:

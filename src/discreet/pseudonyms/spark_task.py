@@ -6,8 +6,8 @@ might hold values, and Spark writes it into logs.
 
 from __future__ import annotations
 
+import hmac
 import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -17,7 +17,8 @@ import polars as pl
 import pyarrow as pa
 
 from discreet.pseudonyms import frames
-from discreet.pseudonyms.naming import Naming, Policy
+from discreet.pseudonyms.blocks import encrypted
+from discreet.pseudonyms.naming import Bytes, Fresh, Naming, Numbers, Policy, random_ids
 from discreet.pseudonyms.tokens import seal
 from discreet.pseudonyms.workers import Worker
 
@@ -36,7 +37,8 @@ class Task:
     column : the name of the column of pseudonyms.
     policy : what becomes of rows that are of nobody.
     irreversible : make one-way tokens.
-    shuffle : add a column of random bytes to sort by.
+    shuffle : add a column to sort by, in an order that tells nothing.
+    seed : random, and no secret: with the keys of the worker file it gives the run's one-off pseudonyms and its order.
     """
 
     path: str
@@ -45,24 +47,27 @@ class Task:
     policy: Policy
     irreversible: bool = False
     shuffle: bool = False
+    seed: str = ""
 
-    def naming(self, policy: Policy) -> Naming:
+    def naming(self, worker: Worker, policy: Policy, fresh: Fresh = random_ids) -> Naming:
         """Made from the worker file."""
-        worker = Worker.read(self.path)
         columns = {field: name for _, name, field in self.identifiers}
-        return Naming(worker.schema, columns, worker.resolve, worker.keys, policy, self.irreversible)
+        return Naming(worker.schema, columns, worker.resolve, worker.keys, policy, self.irreversible, fresh)
 
     def named(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows with pseudonyms."""
-        naming = self.naming(self.policy)
+        """The rows with pseudonyms: the same each time that a partition is computed."""
+        worker = Worker.read(self.path)
+        places = _Places(worker, self.seed, _partition())
+        naming = self.naming(worker, self.policy, places.ids)
         for batch in batches:
-            words, kept = naming(self._raw(batch))
-            rows = None if kept is None else np.flatnonzero(kept)
-            words = words if rows is None else words.gather(rows)
+            found = naming(self._raw(batch))
+            rows = None if found.kept is None else np.flatnonzero(found.kept)
+            words = found.words if rows is None else found.words.gather(rows)
             whole = pa.Table.from_batches([batch.rename_columns([str(i) for i in range(batch.num_columns)])])
             table = frames.replaced(whole, [str(i) for i, _, _ in self.identifiers], self.column, words, rows)
             if self.shuffle:
-                table = table.append_column(ORDER, _random(table.num_rows))
+                table = table.append_column(ORDER, places.order(np.arange(batch.num_rows) if rows is None else rows))
+            places.passed += batch.num_rows
             yield from table.combine_chunks().to_batches()
 
     def told(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -70,7 +75,8 @@ class Task:
         missing, unparsable = (self.policy.missing, self.policy.unparsable)
         worker = Worker.read(self.path)
         naming = self.naming(
-            Policy(missing.replace("refuse", "skip"), unparsable.replace("refuse", "skip"), self.policy.suppressed)
+            worker,
+            Policy(missing.replace("refuse", "skip"), unparsable.replace("refuse", "skip"), self.policy.suppressed),
         )
         for batch in batches:
             naming(self._raw(batch))
@@ -89,9 +95,36 @@ def _answer(totals: str | None, words: bytes | None) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, ["totals", "words"])
 
 
-def _random(rows: int) -> pa.Array:
-    """16 random bytes for each row."""
-    return pa.array(np.frombuffer(os.urandom(16 * rows), "V16").tolist(), pa.binary())
+class _Places:
+    """Sixteen bytes for each row, from its partition and its place there: AES-256 under keys of the run.
+
+    Spark computes a partition again when a worker is lost, or when a frame is used twice. Bytes from the operating
+    system would then differ: a sort by them could lose rows or double them, and rows would change their pseudonyms.
+    """
+
+    def __init__(self, worker: Worker, seed: str, partition: int) -> None:
+        self._keys = {use: hmac.digest(worker.hash, f"{use} {seed}".encode(), "sha256") for use in ("one-off", "order")}
+        self._partition, self.passed = partition, 0
+
+    def _blocks(self, rows: Numbers, use: str) -> Bytes:
+        blocks = np.empty((len(rows), 2), ">u8")
+        blocks[:, 0], blocks[:, 1] = self._partition, rows + self.passed
+        return encrypted(blocks.view(np.uint8), self._keys[use])
+
+    def ids(self, rows: Numbers) -> Bytes:
+        """Ids of rows that get a pseudonym of their own, by their places in the batch."""
+        return self._blocks(rows, "one-off")
+
+    def order(self, rows: Numbers) -> pa.Array:
+        """What to sort rows by."""
+        return pa.array(self._blocks(rows, "order").view("V16").ravel().tolist(), pa.binary())
+
+
+def _partition() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return 0 if context is None else int(context.partitionId())
 
 
 def sent(task: Task, method: str, version: str) -> Callable[[Iterator[Any]], Iterator[Any]]:

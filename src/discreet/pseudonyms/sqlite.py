@@ -5,6 +5,7 @@
 | the machine stops at any moment | what was committed is there, the rest is not |
 | the disk fills | the transaction is rolled back, the error says so |
 | the file is no vault, or of a newer version | refused before anything is written |
+| others than its owner may read or write the file | refused, like a key file |
 | a process forks | the copy refuses to work: SQLite's locks do not cross a fork. Open the vault in each process |
 | a person is erased | freed bytes are overwritten with zeros, the log is emptied into the file and truncated |
 
@@ -15,8 +16,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import sqlite3
+import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.pseudonyms.database import SCHEMA, VERSION, Database, check_version, require_transaction
+from discreet.pseudonyms.drafts import draft, publish, sweep
 from discreet.pseudonyms.errors import VaultError
 
 APPLICATION = 0x64637631  # "dcv1", in the file's own header: says that it is a vault
@@ -46,6 +48,7 @@ class Sqlite:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = str(Path(path).absolute())
         _inspect(self.path)
+        sweep(self.path)
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._depth = 0
@@ -59,17 +62,13 @@ class Sqlite:
     def create(cls, path: str | os.PathLike[str], fill: Callable[[Database], None]) -> Sqlite:
         """A new file with what `fill` writes first; it appears whole under its name or not at all."""
         final = str(Path(path).absolute())
-        unused(final)
-        temporary = _temporary(final)
-        try:
+        with draft(final) as temporary:
             _prepare(temporary)
-            with contextlib.closing(cls(temporary)) as draft, draft.transaction():
+            with contextlib.closing(cls(temporary)) as made, made.transaction():
                 for statement in SCHEMA:
-                    draft.write(statement)
-                fill(draft)
+                    made.write(statement)
+                fill(made)
             publish(temporary, final)
-        finally:
-            discard(temporary)
         return cls(final)
 
     def read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -145,15 +144,11 @@ class Sqlite:
     def backup(self, path: str) -> None:
         """SQLite's online backup, into a file that appears whole or not at all."""
         final = str(Path(path).absolute())
-        unused(final)
-        temporary = _temporary(final)
-        try:
+        with draft(final) as temporary:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             with self._lock, _spoken(self.path), contextlib.closing(sqlite3.connect(temporary)) as copy:
                 self._open().backup(copy)
             publish(temporary, final)
-        finally:
-            discard(temporary)
 
     def close(self) -> None:
         """Empty the log and close."""
@@ -189,7 +184,7 @@ def _inspect(path: str) -> None:
     """Read the first 100 bytes, as the SQLite file format gives them, before SQLite touches anything."""
     try:
         with open(path, "rb") as file:
-            head = file.read(100)
+            head, mode = file.read(100), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
     except FileNotFoundError:
         raise VaultError(f"There is no vault at {path!r}. Hint: Vault.create(...).") from None
     except OSError as error:
@@ -197,6 +192,8 @@ def _inspect(path: str) -> None:
     number = int.from_bytes(head[68:72], "big")
     if len(head) < 100 or not head.startswith(b"SQLite format 3\0") or number != APPLICATION:
         raise VaultError(f"The file {path!r} is no vault.")
+    if os.name == "posix" and mode & 0o077:
+        raise VaultError(f"The vault at {path!r} must be its owner's alone. Got mode {mode:04o}. Hint: chmod 600.")
     check_version(int.from_bytes(head[60:64], "big"))
 
 
@@ -206,52 +203,6 @@ def _prepare(path: str) -> None:
         connection.execute("pragma page_size = 8192")  # one chunk of people fits into a page
         connection.execute(f"pragma application_id = {APPLICATION}")
         connection.execute(f"pragma user_version = {VERSION}")
-
-
-def unused(path: str) -> None:
-    """Refuse a place where something is, or where a log waits for a file."""
-    if os.path.lexists(path):
-        raise VaultError(f"There is already a file at {path!r}. Hint: Vault.open(...), or another path.")
-    for suffix in ("-wal", "-journal"):
-        if os.path.lexists(path + suffix):  # SQLite would play a left-over log into the new file
-            raise VaultError(f"There is a log of another file at {path + suffix!r}. Hint: move it away.")
-    if not os.path.isdir(os.path.dirname(path)):
-        raise VaultError(f"There is no folder {os.path.dirname(path)!r}.")
-
-
-def _temporary(path: str) -> str:
-    folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name}.{secrets.token_hex(4)}.new")
-
-
-def publish(temporary: str, final: str) -> None:
-    """Give a finished file its name; an existing file is never replaced."""
-    if os.path.exists(temporary + "-wal"):  # closing could not empty it: the disk is full, say
-        raise VaultError(f"The file for {final!r} could not be finished. Hint: is the disk full?")
-    _sync(temporary)
-    try:
-        os.link(temporary, final)
-    except FileExistsError:
-        raise VaultError(f"There is already a file at {final!r}.") from None
-    except OSError:  # a file system without links: reserve the name, then move into it
-        os.close(os.open(final, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        os.replace(temporary, final)
-    _sync(os.path.dirname(final))
-
-
-def discard(temporary: str) -> None:
-    """Remove what is left of a temporary file."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary + suffix)
-
-
-def _sync(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

@@ -4,30 +4,43 @@
 | --- | --- |
 | an identifier does not parse, a record is cut short | an error; `out` is as it was, no other file is left |
 | the disk fills, the process is killed | the same (a killed process leaves a hidden draft beside `out`) |
+| the table is refused after people were taken in | an entry "failed" in the register; the people stay known |
 | it fails after the table was recorded | the register knows a table that is not there; never the other way round |
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
 import polars as pl
 import pyarrow as pa
 
 from discreet.pseudonyms import frames
-from discreet.pseudonyms.errors import MissingIdentifiers, Unparsable
+from discreet.pseudonyms.errors import MissingIdentifiers, Tampered, Unparsable, VaultError
 from discreet.pseudonyms.files import File, Piece, alike, endings, opened
 from discreet.pseudonyms.lines import Dialect
-from discreet.pseudonyms.naming import Bools, Naming
+from discreet.pseudonyms.naming import Named
 from discreet.pseudonyms.output import draft
 from discreet.pseudonyms.shuffle import shuffled
 
-Watch = Callable[[pl.DataFrame, pl.Series], None]
+Tables = Generator[pa.Table, None, None]
+Watch = Callable[[pl.DataFrame, Named], None]
+
+
+class Names(Protocol):
+    """Makes words for rows, piece by piece."""
+
+    def __call__(self, raw: pl.DataFrame) -> Named:
+        """Of one piece."""
+
+    def fault(self, first: VaultError, pieces: Iterable[pl.DataFrame]) -> VaultError:
+        """The error of a piece, with the numbers of all pieces from it on."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,8 @@ class Job:
     dialect : how a CSV file is written.
     shuffle : put the rows in random order.
     progress : a bar with rows a second; None for one on an interactive terminal.
+    overwrite : whether `out` may be there already.
+    check : looks at the names of the columns before anything is read.
     """
 
     table: str | os.PathLike[str]
@@ -52,20 +67,24 @@ class Job:
     dialect: Dialect | None = None
     shuffle: bool = False
     progress: bool | None = None
+    overwrite: bool = False
+    check: Callable[[list[str]], None] | None = None
 
-    def run(self, naming: Naming, record: Callable[[list[str]], None], watch: Watch | None = None) -> Path:
+    def run(self, naming: Names, record: Callable[[list[str]], None], watch: Watch | None = None) -> Path:
         """Write the new file; `record` is told the columns that remain just before it takes its place.
 
         Parameters
         ----------
-        naming : pseudonyms for rows.
+        naming : pseudonyms for rows, as `Naming` makes them.
         record : notes the table in the register; if it fails, there is no new file.
-        watch : is shown the columns that remain and the pseudonyms, as they pass.
+        watch : is shown the columns that remain, and what was named, as they pass.
         """
-        alike(self.table, self.out)
+        alike(self.table, self.out, self.overwrite)
         with ExitStack() as stack:
             file = opened(self.table, self.dialect, stack)
             frames.check(file.names, self.identifiers, self.column)
+            if self.check is not None:
+                self.check(file.names)
             remaining = [name for name in file.names if name not in self.identifiers]
             path, settle = stack.enter_context(draft(self.out))
             self._write(file, path, naming, watch, remaining)
@@ -73,33 +92,34 @@ class Job:
             settle()
         return Path(self.out)
 
-    def _write(self, file: File, path: Path, naming: Naming, watch: Watch | None, remaining: list[str]) -> None:
+    def _write(self, file: File, path: Path, naming: Names, watch: Watch | None, remaining: list[str]) -> None:
         named = self._named(file, naming, watch, remaining)
-        if self.shuffle:
-            named = shuffled(named, file.size, Path(self.out).parent)
-        with file.writer(path, endings(self.out)[1], list(self.identifiers), self.column) as write:
+        with ExitStack() as stack:
+            stack.callback(named.close)
+            if self.shuffle:
+                named = shuffled(named, file.size, Path(os.path.realpath(self.out)).parent)
+                stack.callback(named.close)  # with its temporary files, also where writing fails
+            write = stack.enter_context(file.writer(path, endings(self.out)[1], list(self.identifiers), self.column))
             for table in named:
                 write(table)
 
-    def _named(self, file: File, naming: Naming, watch: Watch | None, remaining: list[str]) -> Iterator[pa.Table]:
+    def _named(self, file: File, naming: Names, watch: Watch | None, remaining: list[str]) -> Tables:
         from discreet.engines.progress import Bar  # the same bar as for other long readings
 
         with Bar(self.progress, "pseudonyms", file.rows) as bar:
             pieces = file.pieces()
             for piece in pieces:
-                words, kept = self._words(naming, piece, pieces)
+                named = self._words(naming, piece, pieces)
                 if watch is not None:
-                    shown = piece.columns({name: name for name in remaining}).with_columns(words.alias(self.column))
-                    shown = shown if kept is None else shown.filter(pl.Series(kept))
-                    watch(shown.drop(self.column), shown[self.column])
-                yield piece.replaced(list(self.identifiers), self.column, words, kept)
+                    watch(piece.columns({name: name for name in remaining}), named)
+                yield piece.replaced(list(self.identifiers), self.column, named.words, named.kept)
                 bar.advance(len(piece))
 
-    def _words(self, naming: Naming, piece: Piece, rest: Iterator[Piece]) -> tuple[pl.Series, Bools | None]:
+    def _words(self, naming: Names, piece: Piece, rest: Iterator[Piece]) -> Named:
         """The pseudonyms of a piece. If it is refused, the rest is read too, so that the error has all numbers."""
         raw = piece.columns(self.identifiers)
         try:
             return naming(raw)
-        except (Unparsable, MissingIdentifiers) as error:
+        except (Unparsable, MissingIdentifiers, Tampered) as error:
             fault = naming.fault(error, chain([raw], (one.columns(self.identifiers) for one in rest)))
         raise fault

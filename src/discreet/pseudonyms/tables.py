@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +21,10 @@ import polars as pl
 
 from discreet.pseudonyms import frames, messages, runs
 from discreet.pseudonyms.crowd import Crowd
+from discreet.pseudonyms.entries import words
+from discreet.pseudonyms.errors import RowsWarning, VaultError
 from discreet.pseudonyms.lines import Dialect
-from discreet.pseudonyms.naming import Naming, Policy
+from discreet.pseudonyms.naming import Named, Naming, Policy, Totals
 from discreet.pseudonyms.shuffle import permutation
 from discreet.pseudonyms.streams import Job
 
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
 Identifiers = Sequence[str] | Mapping[str, str]
 Retention = str | datetime.date | int | None
+Recorded = Callable[[runs.Run], None]
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,13 @@ class Request:
     dialect: Dialect | None = None
     progress: bool | None = None
     worker_file: str | os.PathLike[str] | None = None
+    keep: Sequence[str] = ()
+    overwrite: bool = False
+    recorded: Recorded | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.keep, str):
+            raise TypeError(f'The `keep` must be a list of columns. Hint: keep=["{self.keep}"].')
 
     @property
     def act(self) -> str:
@@ -72,6 +84,9 @@ def pseudonymise(
     dialect: Dialect | None = None,
     progress: bool | None = None,
     worker_file: str | os.PathLike[str] | None = None,
+    keep: Sequence[str] = (),
+    overwrite: bool = False,
+    recorded: Recorded | None = None,
 ) -> Any:
     """The table with one pseudonym for each person in place of the identifiers.
 
@@ -83,11 +98,12 @@ def pseudonymise(
     identifiers : the columns that say who a row is of: a list of columns named like fields of the vault, or a mapping
         of columns to fields. The first identity (in declared order) that is whole in a row gives its person.
     purpose : what for, as declared with `vault.add_purpose`. A person has another pseudonym for each purpose.
-    name : of the table in the register; the name of the file, or "table", unless given.
+    name : of the table in the register; the name of the file, or "table" and a number, unless given.
     out : the path of the new file, for files; of the same kind as the table. Its owner alone can read it.
     missing : what becomes of rows without a whole identity: "refuse" the table, "skip" (they are left out) or
         "one-off" (a random pseudonym for each row).
-    unparsable : the same for rows with a value that does not parse as declared, and no other whole identity.
+    unparsable : "refuse" a table with any value that does not parse as declared; or what becomes of rows that hold one
+        and no other whole identity: "skip" or "one-off". Rows with another whole identity are known by that.
     suppressed : what becomes of rows of people who were erased: "drop" or "one-off".
     column : the name of the column of pseudonyms, which stands where the first identifier stood.
     one_way : make pseudonyms that nothing reverses; they cannot be moved to new keys either.
@@ -95,6 +111,8 @@ def pseudonymise(
     dialect : how a CSV file is written, where its header does not tell.
     progress : a bar on the terminal; None for one on an interactive terminal once it takes long.
     worker_file : for Spark on a cluster, the path under which every worker finds the file of `vault.worker_file`.
+    keep : columns that may stay in clear although they are called like a declared field, say a year of birth.
+    recorded : a function that is given the record of the table (`Run`), with its uid and its number in the register.
 
     Returns
     -------
@@ -102,16 +120,20 @@ def pseudonymise(
 
     | edge case | what happens |
     | --- | --- |
+    | a column that remains is called like a declared field | an error, unless `keep` names it |
+    | rows are left out, or get one-off pseudonyms | a `RowsWarning` with numbers |
     | no rows | a table without rows, recorded like any other |
     | a column that is not there, a purpose that was not declared | an error, before anything is read or written |
     | two spellings of an identifier (123, "123.0") | one person |
     | somebody was erased while it ran | an error; nothing is recorded, nothing handed over: run it again |
-    | an error half-way through a file | no new file; people seen so far stay in the vault |
+    | a table in memory is refused | nobody is taken in |
+    | an error half-way through a file | no new file; people seen so far stay in the vault; an entry "failed" says so |
     """
     policy = Policy(missing=missing, unparsable=unparsable, suppressed=suppressed)
     request = Request(
         purpose=purpose, name=name, out=out, policy=policy, column=column, one_way=one_way, who=who,
-        retention=retention, dialect=dialect, progress=progress, worker_file=worker_file,
+        retention=retention, dialect=dialect, progress=progress, worker_file=worker_file, keep=keep,
+        overwrite=overwrite, recorded=recorded,
     )  # fmt: skip
     return Making(vault, table, identifiers, request).run()
 
@@ -146,45 +168,83 @@ class Making:
             return on_spark(self._vault, self._table, self._identifiers, self._request, self._version, self._mark, k)
         return self._frame(k, quasi_identifiers)
 
+    def _check_identities(self, k: int | None) -> None:
+        """With derived links somebody who is known by two identities would count as two people."""
+        covered = self._schema.covered(list(self._identifiers.values()))
+        if k is not None and self._vault.links == "derived" and len(covered) > 1:
+            raise VaultError(
+                f"`require_k` cannot count people: with derived links one person has an id for each of {covered}. "
+                "Hint: name the identifiers of one identity, and leave the other columns out of the table."
+            )
+
+    def _check(self, there: Sequence[str]) -> None:
+        request = self._request
+        frames.check(there, self._identifiers, request.column, self._schema.fields, request.keep)
+
     def _frame(self, k: int | None, quasi_identifiers: Sequence[str] | None) -> Any:
-        table = frames.collected(self._table)
-        frames.check(frames.names(table), self._identifiers, self._request.column)
+        self._check_identities(k)
+        table, mine = frames.collected(self._table), self._request.partner is None
+        there = frames.names(table)
+        self._check(there)
+        if mine:
+            frames.check_index(table, self._identifiers, self._schema.fields, self._request.keep)
+        remaining = [name for name in there if name not in self._identifiers]
+        crowd = None if k is None else Crowd(_chosen(quasi_identifiers, remaining))
         naming = self._naming()
-        words, kept = naming(frames.raw(table, self._identifiers, self._days()))
-        rows = self._order(len(words), kept)
-        words = words if rows is None else words.gather(rows)
-        mine = self._request.partner is None
-        result = frames.replaced(table, list(self._identifiers), self._request.column, words, rows, index=mine)
-        remaining = [name for name in frames.names(table) if name not in self._identifiers]
-        if k is not None:
-            crowd = Crowd(_chosen(quasi_identifiers, remaining))
-            crowd.add(frames.compared(result, remaining), words)
-            crowd.check(k)
-        self._record(naming, remaining)
+        with nullcontext() if crowd is None else self._vault.database.transaction():  # refused: nobody was taken in
+            named = naming(frames.raw(table, self._identifiers, self._days()))
+            if crowd is not None and k is not None:
+                _watched(crowd, frames.compared(table, remaining), named)
+                crowd.check(k)
+            rows = self._order(len(named.words), named.kept)
+            tokens = named.words if rows is None else named.words.gather(rows)
+            result = frames.replaced(table, list(self._identifiers), self._request.column, tokens, rows, index=mine)
+            run = self._record(naming, remaining)
+        self._tell(naming, run)
         return result.lazy() if frames.kind(self._table) == "lazy" else result
 
     def _file(self, k: int | None, quasi_identifiers: Sequence[str] | None) -> Path:
         request = self._request
         if request.out is None:
             raise ValueError("The `out` must be given for a file: the path of the new one.")
+        self._check_identities(k)
         naming = self._naming()
         crowd: list[Crowd] = []
+        made: list[runs.Run] = []
 
-        def watch(rest: pl.DataFrame, words: pl.Series) -> None:
-            if not crowd:
-                crowd.append(Crowd(_chosen(quasi_identifiers, rest.columns)))
-            crowd[0].add(rest, words)
+        def check(there: list[str]) -> None:
+            self._check(there)
+            if k is not None:
+                crowd.append(Crowd(_chosen(quasi_identifiers, [one for one in there if one not in self._identifiers])))
 
         def record(remaining: list[str]) -> None:
-            if k is not None and crowd:
+            if k is not None:
                 crowd[0].check(k)
-            self._record(naming, remaining)
+            made.append(self._record(naming, remaining))
 
         job = Job(
             self._table, request.out, self._identifiers, request.column, request.dialect, request.partner is not None,
-            request.progress,
+            request.progress, request.overwrite, check,
         )  # fmt: skip
-        return job.run(naming, record, watch if k is not None else None)
+        try:
+            path = job.run(naming, record, None if k is None else lambda rest, named: _watched(crowd[0], rest, named))
+        except VaultError as error:
+            if not made and naming.totals.rows and self._vault.links == "stored":
+                self._failed(type(error).__name__, naming)
+            raise
+        self._tell(naming, *made)
+        return path
+
+    def _failed(self, reason: str, naming: Naming) -> None:
+        """Note that people were taken in for a table that was not made."""
+        request = self._request
+        self._vault.register.append(
+            "failed", who=words(request.who, "who"), purpose=request.purpose, partner=request.partner,
+            table=called(request), rows=0, details={"act": request.act, "reason": reason, "people": len(naming.ids)},
+        )  # fmt: skip
+
+    def _tell(self, naming: Naming, run: runs.Run) -> None:
+        tell(self._request, naming.totals, run)
 
     def _naming(self) -> Naming:
         columns = {of: name for name, of in self._identifiers.items()}
@@ -202,12 +262,12 @@ class Making:
         order = permutation(rows if chosen is None else len(chosen))
         return order if chosen is None else chosen[order]
 
-    def _record(self, naming: Naming, remaining: Sequence[str]) -> None:
+    def _record(self, naming: Naming, remaining: Sequence[str]) -> runs.Run:
         request = self._request
-        runs.record(
+        return runs.record(
             self._vault,
             request.act,
-            table=called(request, self._table),
+            table=called(request),
             version=self._version,
             mark=self._mark,
             ids=naming.ids,
@@ -220,22 +280,38 @@ class Making:
         )
 
 
-def called(request: Request, table: Any) -> str:
-    """The name of a table in the register."""
-    if request.name is not None:
+def called(request: Request) -> str | None:
+    """The name of a table in the register; None for one that the register makes up."""
+    if request.name is not None or request.out is None:
         return request.name
-    if request.out is not None:
-        return Path(request.out).name.partition(".")[0] or "table"
-    return "table"
+    return Path(request.out).name.partition(".")[0] or None
+
+
+def tell(request: Request, totals: Totals, run: runs.Run) -> None:
+    """Warn of rows that are of nobody, and hand over the record."""
+    if remark := totals.remark():
+        warnings.warn(remark, RowsWarning, stacklevel=6)
+    if request.recorded is not None:
+        request.recorded(run)
+
+
+def _watched(crowd: Crowd, rest: pl.DataFrame, named: Named) -> None:
+    """Show a crowd the rows that are kept."""
+    words, own = named.words, named.own
+    if named.kept is not None:
+        kept = pl.Series(named.kept)
+        rest, words, own = rest.filter(kept), words.filter(kept), None if own is None else own[named.kept]
+    crowd.add(rest, words, own)
 
 
 def _chosen(quasi_identifiers: Sequence[str] | None, remaining: Sequence[str]) -> list[str]:
     """The quasi-identifiers: all columns that remain, unless some are named."""
     if quasi_identifiers is None:
         return list(remaining)
-    unknown = [name for name in quasi_identifiers if name not in remaining]
+    chosen = [str(name) for name in quasi_identifiers]
+    unknown = [name for name in chosen if name not in remaining]
     if unknown:
         raise ValueError(
-            f"The `quasi_identifiers` must be columns that remain. Got {unknown}; there are {list(remaining)}."
+            f"The `quasi_identifiers` must be columns that remain. Got {unknown}; {len(remaining)} columns remain."
         )
-    return list(quasi_identifiers)
+    return chosen

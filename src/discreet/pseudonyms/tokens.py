@@ -26,10 +26,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
-from cryptography.hazmat.primitives.ciphers import Cipher
-from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import ECB
 
+from discreet.pseudonyms.blocks import decrypted, encrypted
 from discreet.pseudonyms.hashing import tags
 
 Bytes = npt.NDArray[np.uint8]
@@ -103,8 +101,8 @@ def seal(ids: Bytes, keys: TokenKeys) -> pl.Series:
     >>> seal(np.zeros((1, 16), np.uint8), keys).to_list()
     ['1AAAAAA3JXAeKJAiYmtSKIUkoQgh4SHy_pViA']
     """
-    block = _encrypted(_blocks(ids), keys.cipher)
-    check = _encrypted(block, keys.check)[:, :CHECK]
+    block = encrypted(_blocks(ids), keys.cipher)
+    check = encrypted(block, keys.check)[:, :CHECK]
     return _written(REVERSIBLE, keys.key_id, np.hstack([block, check]))
 
 
@@ -141,9 +139,9 @@ def opened(tokens: pl.Series, keys: Mapping[str, TokenKeys]) -> Opened:
     for key_id, pair in keys.items():
         mine = (named == key_id).to_numpy()
         block, check = body[mine, :ID], body[mine, ID:]
-        good = (_encrypted(block, pair.check)[:, :CHECK] == check).all(axis=1)
+        good = (encrypted(block, pair.check)[:, :CHECK] == check).all(axis=1)
         places = rows.to_numpy()[mine][good]
-        ids[places], ok[places] = _decrypted(block[good], pair.cipher), True
+        ids[places], ok[places] = decrypted(block[good], pair.cipher), True
     return Opened(ids, ok)
 
 
@@ -159,17 +157,6 @@ def _blocks(ids: Bytes) -> Bytes:
     if ids.dtype != np.uint8 or ids.ndim != 2 or ids.shape[1] != ID:
         raise ValueError(f"The `ids` must be a (n, {ID}) array of uint8. Got {ids.shape} of {ids.dtype}.")
     return ids
-
-
-def _encrypted(blocks: Bytes, key: bytes) -> Bytes:
-    # One block each: a permutation of 2^128 values, not encryption of a text in ECB mode.
-    coded = Cipher(AES(key), ECB()).encryptor().update(blocks.tobytes())
-    return np.frombuffer(coded, dtype=np.uint8).reshape(-1, ID)
-
-
-def _decrypted(blocks: Bytes, key: bytes) -> Bytes:
-    plain = Cipher(AES(key), ECB()).decryptor().update(blocks.tobytes())
-    return np.frombuffer(plain, dtype=np.uint8).reshape(-1, ID)
 
 
 def _written(version: str, key_id: str, body: Bytes) -> pl.Series:

@@ -9,12 +9,25 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, NoReturn, get_args
 
-from discreet.pseudonyms import checking, declaring, opening, restoring, rights, runs, workers
+from discreet.pseudonyms import (
+    checking,
+    correcting,
+    declaring,
+    opening,
+    pruning,
+    restoring,
+    retiring,
+    rights,
+    runs,
+    versions,
+    workers,
+)
 from discreet.pseudonyms import share as sharing
 from discreet.pseudonyms import tables as making
 from discreet.pseudonyms.chunks import Bytes
 from discreet.pseudonyms.database import VERSION, Database
 from discreet.pseudonyms.entries import Entry, words
+from discreet.pseudonyms.entries import day as checked_day
 from discreet.pseudonyms.errors import Tampered, VaultError
 from discreet.pseudonyms.fields import Field
 from discreet.pseudonyms.hashing import tags
@@ -22,6 +35,7 @@ from discreet.pseudonyms.identities import Schema
 from discreet.pseudonyms.keyring import Keyring
 from discreet.pseudonyms.keys import KeyFile, Passphrase, wrap
 from discreet.pseudonyms.master import Master
+from discreet.pseudonyms.matching import Tagged
 from discreet.pseudonyms.messages import Messages
 from discreet.pseudonyms.naming import Resolved
 from discreet.pseudonyms.opening import Place
@@ -64,10 +78,10 @@ class Vault:
         self.name = name
         self._master = master
         self.settings = Settings(database, master.derive("settings"))
-        self.register = Register(database, master.derive("register"), name)
         self.people = People(database, master)
         self.uses = Uses(database, master)
         self.suppression = Suppression(database, master)
+        self.register = Register(database, master.derive("register"), name, self.suppression.store.count)
         self.keyring = Keyring(self.settings, master)
         self._links: Links | None = None
 
@@ -199,23 +213,26 @@ class Vault:
         passphrase: str | Passphrase | None = None,
         key_file: Place | KeyFile | None = None,
         who: str | None = None,
-    ) -> None:
-        """Another passphrase or key file. Backups from before still open with the old one."""
+    ) -> bool:
+        """Another passphrase or key file. Backups from before still open with the old one.
+
+        False if the old wrapped key may still be in the log of the file (`vault.tidy()` later) or on a server.
+        """
         given = opening.secret(passphrase, key_file)
         with self.database.transaction():
             opening.rewrap(self.database, self._master, given)
             self.register.append("rewrap", who=words(who, "who"))
-        self.database.tidy()
+        return self.database.tidy()
 
     def over(self, database: Database) -> Vault:
         """The same vault in another state of its file."""
         return Vault(database, self._master, self.name)
 
-    def export_key(self) -> bytes:
+    def _export_key(self) -> bytes:
         """The key of what is handed out sealed."""
         return self._master.derive("export", "erasures")
 
-    def hash_key(self) -> bytes:
+    def _hash_key(self) -> bytes:
         """The key of derived ids, for workers of this purpose; with stored links there is none."""
         if self.links != "derived":
             raise VaultError('Workers need derived links. Hint: Vault.create(..., links="derived").')
@@ -234,14 +251,14 @@ class Vault:
 
     def resolve(self, found: Messages) -> Resolved:
         """Who rows are of; new people get an id, on disk when this returns (stored links)."""
-        since = self.schema.since
-        seen = {f"{since.get(name, 0)}:{name}": (rows, self.tags(texts)) for name, (rows, texts) in found.found.items()}
+        schemas = self.schemas()
+        tagged = [Tagged(one.kind, one.rows, self.tags(one.texts)) for one in versions.seen(schemas, found)]
         if self.links == "stored":
-            return self.people.resolve(found.rows, seen, self.suppression.known)
-        return derived(found.rows, seen, self.suppression.known)
+            return self.people.resolve(found.rows, tagged, self.suppression, versions.kinds(schemas))
+        return derived(found.rows, tagged, self.suppression, self.people)
 
     def tidy(self) -> bool:
-        """Remove deleted bytes from the log; False if other processes are reading."""
+        """Remove deleted bytes from the log; False if other processes are reading, or a server decides."""
         return self.database.tidy()
 
     def anchor(self) -> Anchor:
@@ -250,7 +267,7 @@ class Vault:
 
     def overdue(self, day: datetime.date | str | None = None) -> tuple[Entry, ...]:
         """Tables that should have been deleted by now."""
-        return self.register.overdue(day)
+        return self.register.overdue(checked_day(day, "day"))
 
     # what is done with a vault: functions of its other files, whose first argument is the vault
     change_fields = declaring.change_fields
@@ -267,15 +284,19 @@ class Vault:
     worker_file = workers.worker_file
     record = runs.record
     tables = runs.runs
-    used = runs.used
-    retire = runs.retire
+    used = retiring.used
+    retire = retiring.retire
+    retire_model = retiring.retire_model
+    prune = pruning.prune
     find = rights.find
     export = rights.export
     erase = rights.erase
     refuse = rights.refuse
+    correct = correcting.correct
     purge = rights.purge
     verify = checking.verify
     backup = restoring.backup
+    replay = restoring.replay
     erasures = restoring.erasures
 
     @staticmethod

@@ -16,20 +16,27 @@ import json
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.errors import NotSupported, VersionError
+from discreet.pseudonyms.chunks import Bytes
+from discreet.pseudonyms.entries import today, words
 from discreet.pseudonyms.errors import Tampered, VaultError
 from discreet.pseudonyms.hashing import tags
 from discreet.pseudonyms.identities import Schema
 from discreet.pseudonyms.keyring import Version
+from discreet.pseudonyms.matching import Tagged
 from discreet.pseudonyms.messages import Messages
 from discreet.pseudonyms.naming import Resolved
+from discreet.pseudonyms.people import by_tags
+from discreet.pseudonyms.suppression import WIDTH
 from discreet.pseudonyms.tokens import ID, TokenKeys
+from discreet.pseudonyms.versions import kinds, seen
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
@@ -37,7 +44,9 @@ if TYPE_CHECKING:
 FORM = 1
 
 
-def worker_file(vault: Vault, path: str | os.PathLike[str], purpose: str, partner: str | None = None) -> None:
+def worker_file(
+    vault: Vault, path: str | os.PathLike[str], purpose: str, partner: str | None = None, *, who: str | None = None
+) -> None:
     """Write the file that workers of a cluster need for one purpose (and one partner), mode 0600.
 
     Parameters
@@ -45,10 +54,19 @@ def worker_file(vault: Vault, path: str | os.PathLike[str], purpose: str, partne
     vault : an open vault with derived links.
     path : of a new file. Bring it to every worker under one path, as other secrets are, and remove it afterwards.
     purpose, partner : as for `pseudonymise` and `share`.
+    who : for the register, which says that these keys left the vault.
 
     It knows who was erased up to now. After an erasure, or a rotation, write a new one.
     """
-    Worker.of(vault, vault.version(purpose, partner)).write(path)
+    version = vault.version(purpose, partner)
+    Worker.of(vault, version).write(path)
+    try:
+        vault.register.append(
+            "worker file", who=words(who, "who"), purpose=purpose, partner=partner, details={"key_id": version.key_id}
+        )
+    except BaseException:
+        os.unlink(path)  # no keys outside that the register does not tell of
+        raise
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -60,13 +78,17 @@ class Worker:
     schema : how identifiers are read.
     keys : K1 and K2.
     hash : the key of ids.
-    suppressed : the ids of people who were erased, and are not to be taken in again.
+    suppressed : the tags of people who were erased, and what they were known by (`suppression.py`).
+    older : earlier versions of the fields.
+    fields : what stands for the fields of each kind of identity.
     """
 
     schema: Schema
     keys: TokenKeys
     hash: bytes
-    suppressed: frozenset[bytes]
+    suppressed: Mapping[bytes, bytes]
+    older: tuple[Schema, ...] = ()
+    fields: Mapping[str, bytes] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "<Worker>"
@@ -83,20 +105,27 @@ class Worker:
                 "Workers need a vault with derived links: with stored ones a person's id is in the vault alone. "
                 'Hint: Vault.create(..., links="derived"), or pseudonymise a Parquet file on one machine.'
             )
-        gone = frozenset(line.tag for line in vault.suppression.lines())
-        return cls(vault.schema, vault.keyring.keys(version), vault.hash_key(), gone)
+        schemas, now = vault.schemas(), today().toordinal()
+        gone = {line.tag: line.known_by for line in vault.suppression.lines() if line.until >= now}
+        fields = {kind.fields: vault.people.kind(kind.fields) for kind in kinds(schemas).values()}
+        return cls(schemas[-1], vault.keyring.keys(version), vault._hash_key(), gone, schemas[:-1], fields)
 
     def resolve(self, found: Messages) -> Resolved:
         """Who rows are of: the keyed hash of the first whole identity, as in a vault with derived links."""
-        out = Resolved(np.zeros((found.rows, ID), np.uint8), np.zeros(found.rows, bool), np.zeros(found.rows, bool))
-        for rows, texts in found.found.values():
-            own, first = tags(texts, self.hash, ID), ~out.person[rows]
-            out.ids[rows[first]] = own[first]
-            out.person[rows] = True
-            if self.suppressed:
-                out.suppressed[rows] |= [tag.tobytes() in self.suppressed for tag in own]
-        out.person[out.suppressed] = False
-        return out
+        tagged = [
+            Tagged(one.kind, one.rows, tags(one.texts, self.hash, ID))
+            for one in seen((*self.older, self.schema), found)
+        ]
+        fields = [self.fields[one.kind.fields] for one in tagged]
+        return by_tags(found.rows, tagged, [self._listed(one.tags) for one in tagged], fields)
+
+    def _listed(self, own: Bytes) -> tuple[npt.NDArray[np.bool_], Bytes]:
+        known, values = np.zeros(len(own), bool), np.zeros((len(own), WIDTH), np.uint8)
+        for row, tag in enumerate(own) if self.suppressed else ():
+            known_by = self.suppressed.get(tag.tobytes())
+            if known_by is not None:
+                known[row], values[row] = True, np.frombuffer(known_by, np.uint8)
+        return known, values
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """A new file of mode 0600; one that is there is never written over."""
@@ -107,7 +136,9 @@ class Worker:
             "cipher": self.keys.cipher.hex(),
             "check": self.keys.check.hex(),
             "hash": self.hash.hex(),
-            "suppressed": sorted(tag.hex() for tag in self.suppressed),
+            "suppressed": {tag.hex(): known_by.hex() for tag, known_by in sorted(self.suppressed.items())},
+            "older": [schema.document() for schema in self.older],
+            "fields": {name: kind.hex() for name, kind in self.fields.items()},
         }
         text = json.dumps({"content": content, "digest": _digest(content)})
         try:
@@ -134,9 +165,15 @@ class Worker:
     @classmethod
     def _of(cls, content: Mapping[str, Any]) -> Worker:
         cipher, check, ids = (bytes.fromhex(content[name]) for name in ("cipher", "check", "hash"))
-        gone = frozenset(map(bytes.fromhex, content["suppressed"]))
+        gone, fields = (_unhexed(content[name]) for name in ("suppressed", "fields"))
         keys = TokenKeys(content["key id"], cipher, check)
-        return cls(Schema.from_document(content["schema"]), keys, ids, gone)
+        older = tuple(map(Schema.from_document, content["older"]))
+        by_tag = {bytes.fromhex(tag): known_by for tag, known_by in gone.items()}
+        return cls(Schema.from_document(content["schema"]), keys, ids, by_tag, older, fields)
+
+
+def _unhexed(content: Mapping[str, str]) -> dict[str, bytes]:
+    return {name: bytes.fromhex(value) for name, value in content.items()}
 
 
 def _digest(content: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, ParamSpec, TypedDict
+from typing import Any, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from discreet.retry import Attempt, Retrying, reading_of
 Floats = NDArray[np.float64]
 Range = tuple[float, float] | Bounds | None
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Options(TypedDict, total=False):
@@ -117,6 +118,28 @@ def ask(name: str, X: Any, epsilon: float, delta: float, options: Options, numer
     return Question(curator, budget, n, confidence)
 
 
+class Forgetting:
+    """A context in which, where reading fails or is interrupted, what was measured dies with its frames."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, (ReadError, KeyboardInterrupt)):
+            raise error.with_traceback(None) from error.__cause__
+
+
+def forgetful(question: Callable[P, T]) -> Callable[P, T]:
+    """A function called in such a context."""
+
+    @wraps(question)
+    def asked(*arguments: P.args, **options: P.kwargs) -> T:
+        with Forgetting():
+            return question(*arguments, **options)
+
+    return asked
+
+
 def retried(statistic: Callable[P, Release]) -> Callable[P, Release]:
     """A statistic that, under `ledger.retrying(version)`, stores its release and finds it again."""
     signature = inspect.signature(statistic)
@@ -128,11 +151,8 @@ def retried(statistic: Callable[P, Release]) -> Callable[P, Release]:
             if isinstance(attempt.stored, Release):
                 return attempt.stored
             options["ledger"] = attempt
-        try:
-            with attempt.running() if attempt else nullcontext():
-                answer = statistic(*arguments, **options)
-        except (ReadError, KeyboardInterrupt) as error:
-            raise error.with_traceback(None) from error.__cause__  # what was measured dies with its frames
+        with Forgetting(), attempt.running() if attempt else nullcontext():
+            answer = statistic(*arguments, **options)
         if attempt is not None:
             answer = attempt.release(answer)
         return answer

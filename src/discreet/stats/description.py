@@ -7,8 +7,8 @@ quartiles. One measurement serves all ranks, which costs less than a choice for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -20,9 +20,10 @@ from discreet.labels import codes_of
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 from discreet.retry import Retrying
-from discreet.stats.asking import Options, Question, ask
+from discreet.stats.asking import Options, Question, ask, forgetful
 from discreet.stats.intervals import reach
 from discreet.stats.moments import Powers, mean_of
+from discreet.stats.wanted import chosen, plain, refuse, refuse_missing, refuse_whole
 
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -32,7 +33,10 @@ DEALT = np.array([0.35, 1.0, 0.15])  # how the noise of (1, z, z²) is dealt amo
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column of numbers: mean and quartiles with intervals, and noisy counts in even cells of its range."""
+    """A column of numbers: mean and quartiles with intervals, and noisy counts in even cells of its range.
+
+    If it is of `whole` numbers, so are its quartiles and their intervals, and edges lie halfway between two numbers.
+    """
 
     name: str
     mean: float
@@ -42,6 +46,7 @@ class Numbers:
     edges: Floats
     counts: Floats
     std: float
+    whole: bool = False
 
     def bins(self, most: int = 16) -> tuple[Floats, Floats]:
         """Edges and counts of fewer, wider cells, to be looked at."""
@@ -72,6 +77,7 @@ class Description:
     release: Release
 
 
+@forgetful
 def describe(
     X: Any,
     bounds: Mapping[str, Interval],
@@ -80,6 +86,7 @@ def describe(
     delta: float = 0.0,
     *,
     cells: int = 64,
+    whole: Collection[str] = (),
     **options: Unpack[Options],
 ) -> Description:
     """How many rows there are, and what each column looks like.
@@ -90,7 +97,10 @@ def describe(
     bounds : public (low, high) of each column of numbers to describe.
     categories : the public list of values of each column of categories to describe.
     cells : how finely the range of a column of numbers is cut; quartiles are told to within a cell.
+    whole : columns of whole numbers, with whole bounds. Each cell then holds equally many of them, at most `cells`
+        cells in all, so that no cell looks emptier than its neighbours for holding fewer.
 
+    With a public `n` nothing is spent on the count, which is then `n` itself.
     Intervals of counts are for these data, those of means and quartiles for the population the rows were drawn from. A
     row whose cell is missing, or not among the values, is left out of that column alone.
 
@@ -107,18 +117,21 @@ def describe(
     if isinstance(options.get("ledger"), Retrying):
         raise NotSupported("A description cannot be retried yet. Hint: give it the ledger itself.")
     lists = {name: tuple(values) for name, values in (categories or {}).items()}
-    _refuse(bounds, lists, cells)
-    chosen = _chosen(X, [*bounds, *lists], options.get("unit"))
-    question = ask("describe", chosen, epsilon, delta, options, numeric=not lists)
+    refuse(bounds, lists, cells)
+    refuse_whole(bounds, whole)
+    grids = {name: _edges(name, pair, cells, name in whole) for name, pair in bounds.items()}
+    rows = chosen(X, [*bounds, *lists], options.get("unit"))
+    # what is not wanted may be of any type, and so may be what is: `_Codes` makes numbers of it
+    question = ask("describe", rows, epsilon, delta, options, numeric=plain(rows, bounds, options.get("unit")))
     names = _named(question, [*bounds, *lists])
     question.curator.map(_Codes(tuple(names.index(name) for name in (*bounds, *lists)), len(bounds), lists))
-    plan = _plan(bounds, lists, cells, question)
+    plan = _plan(bounds, lists, grids, question)
 
     shares = question.budget.split(*(part.weight for part in plan))
     noisy = question.curator.measure_together(
         *((part.query, share, None) for part, share in zip(plan, shares, strict=True))
     )
-    return _solved(question, noisy, bounds, lists, cells)
+    return _solved(question, noisy, bounds, lists, grids, whole)
 
 
 @dataclass(frozen=True)
@@ -145,18 +158,21 @@ class _Part:
     weight: float
 
 
-def _plan(bounds: Mapping[str, Interval], lists: Mapping[str, Any], cells: int, question: Question) -> list[_Part]:
+def _plan(
+    bounds: Mapping[str, Interval], lists: Mapping[str, Any], grids: Mapping[str, Floats], question: Question
+) -> list[_Part]:
     """BOUND and SUMMARISE: a count; powers and cells of each column of numbers; cells of each category."""
     order = question.order
-    parts = [_Part(BoundedSum(OneHot(_every, 1), order=order, name="count"), 1.0)]
+    parts = [_Part(BoundedSum(OneHot(_every, 1), order=order, name="count"), 1.0)] if question.n is None else []
     for place, (name, (low, high)) in enumerate(bounds.items()):
         norm = float(np.linalg.norm(DEALT, order))
         powers = BoundedSum(_powers(place, Bounds([low], [high])), norm=norm, order=order, name=f"{name}: mean")
-        table = BoundedSum(OneHot(_cell(place, low, high, cells), cells), order=order, name=f"{name}: histogram")
+        edges = grids[name]
+        table = BoundedSum(OneHot(_cell(place, edges), len(edges) - 1), order=order, name=f"{name}: histogram")
         parts += [_Part(powers, 2.0), _Part(table, 2.0)]
     for place, (name, values) in enumerate(lists.items(), len(bounds)):
         size = len(values)
-        cell = _cell(place, -0.5, size - 0.5, size)
+        cell = _cell(place, np.arange(size + 1.0) - 0.5)
         parts.append(_Part(BoundedSum(OneHot(cell, size), order=order, name=f"{name}: histogram"), 1.0))
     return parts
 
@@ -173,8 +189,23 @@ def _powers(place: int, bounds: Bounds) -> Callable[[Batch], Floats]:
     return powers
 
 
-def _cell(place: int, low: float, high: float, cells: int) -> Callable[[Batch], NDArray[np.int64]]:
-    inner = np.linspace(low, high, cells + 1)[1:-1]
+def _edges(name: str, pair: Interval, cells: int, whole: bool) -> Floats:
+    """Of even cells from low to high; of whole numbers, cells that hold equally many of them.
+
+    >>> _edges("ward", (1, 6), 4, True).tolist()
+    [0.5, 2.5, 4.5, 6.5]
+    """
+    if not whole:
+        return np.linspace(*pair, cells + 1)
+    if not all(float(end).is_integer() for end in pair):
+        raise ValueError(f"The bounds of {name!r}, a column of whole numbers, must be whole. Got {pair!r}.")
+    numbers = int(pair[1]) - int(pair[0]) + 1
+    width = -(-numbers // cells)
+    return np.asarray(int(pair[0]) - 0.5 + width * np.arange(-(-numbers // width) + 1), np.float64)
+
+
+def _cell(place: int, edges: Floats) -> Callable[[Batch], NDArray[np.int64]]:
+    inner = edges[1:-1]
 
     def cell(rows: Batch) -> NDArray[np.int64]:
         values = rows.X[:, place]
@@ -184,30 +215,54 @@ def _cell(place: int, low: float, high: float, cells: int) -> Callable[[Batch], 
 
 
 def _solved(
-    question: Question, noisy: Sequence[Release], bounds: Mapping[str, Interval], lists: Mapping[str, Any], cells: int
+    question: Question,
+    noisy: Sequence[Release],
+    bounds: Mapping[str, Interval],
+    lists: Mapping[str, Any],
+    grids: Mapping[str, Floats],
+    whole: Collection[str],
 ) -> Description:
     """SOLVE: columns from noisy sums."""
-    count, *rest = noisy
-    total, half = float(count.value[0]), reach(question.confidence, 0.0, (count.std,), count.event)
+    count, rest = _count(question, noisy)
     columns: list[Numbers | Categories] = []
     for place, (name, pair) in enumerate(bounds.items()):
-        columns.append(_numbers(name, pair, rest[2 * place], rest[2 * place + 1], question.confidence))
+        found = _numbers(name, pair, rest[2 * place], rest[2 * place + 1], grids[name], question.confidence)
+        columns.append(_rounded(found, pair) if name in whole else found)
     for (name, values), table in zip(lists.items(), rest[2 * len(bounds) :], strict=True):
         reached = reach(question.confidence, 0.0, (table.std,), table.event)
         interval = np.maximum(0.0, table.value - reached), np.maximum(0.0, table.value + reached)
         columns.append(Categories(name, values, table.value, interval, float(table.std)))
-    interval = (max(0.0, total - half), max(0.0, total + half))
-    return Description(
-        total, interval, tuple(columns), question.confidence, question.curator.summary("describe", question.budget)
+    release = question.curator.summary("describe", question.budget)
+    return Description(*count, tuple(columns), question.confidence, release)
+
+
+def _count(question: Question, noisy: Sequence[Release]) -> tuple[tuple[float, Interval], Sequence[Release]]:
+    """How many rows there are, with an interval, and the releases of the columns."""
+    if question.n is not None:
+        return (float(question.n), (float(question.n), float(question.n))), noisy
+    count, *rest = noisy
+    total, half = float(count.value[0]), reach(question.confidence, 0.0, (count.std,), count.event)
+    return (total, (max(0.0, total - half), max(0.0, total + half))), rest
+
+
+def _rounded(found: Numbers, pair: Interval) -> Numbers:
+    """The same of whole numbers."""
+    low, high = pair
+    ends = [(np.clip(np.ceil(a), low, high), np.clip(np.floor(b), low, high)) for a, b in found.quartile_intervals]
+    values = np.clip(np.rint(found.quartiles), low, high)
+    return replace(
+        found,
+        quartiles=tuple(map(float, values)),
+        quartile_intervals=tuple((float(min(a, v)), float(max(b, v))) for (a, b), v in zip(ends, values, strict=True)),
+        whole=True,
     )
 
 
-def _numbers(name: str, pair: Interval, powers: Release, table: Release, confidence: float) -> Numbers:
+def _numbers(name: str, pair: Interval, powers: Release, table: Release, edges: Floats, confidence: float) -> Numbers:
     scaled = Bounds([pair[0]], [pair[1]])
     values, std = powers.value / DEALT, powers.std / DEALT
     power = Powers(float(values[0]), values[1:], std, powers)
     mean, _, interval = mean_of(power, scaled, confidence)
-    edges = np.linspace(*pair, len(table.value) + 1)
     found = [_quantile(q, edges, table, confidence) for q in RANKS]
     quartiles, intervals = zip(*found, strict=True)
     return Numbers(name, mean, interval, quartiles, intervals, edges, table.value, float(table.std))
@@ -243,37 +298,7 @@ def _number(cell: Any) -> float:
         return np.nan
 
 
-def _chosen(X: Any, wanted: list[str], unit: Any) -> Any:
-    """The columns wanted of a frame, so that no other is in the way; anything else as it is."""
-    if type(X).__module__.split(".")[0] not in ("pandas", "polars") or type(X).__name__ != "DataFrame":
-        return X
-    _refuse_missing(list(X.columns), wanted)
-    return X[[*wanted, unit] if isinstance(unit, str) and unit not in wanted else wanted]
-
-
 def _named(question: Question, wanted: Sequence[str]) -> list[str]:
     names = list(question.curator.columns or ())
-    _refuse_missing(names, wanted)
+    refuse_missing(names, wanted)
     return names
-
-
-def _refuse_missing(names: list[str], wanted: Sequence[str]) -> None:
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        told = f"There are: {names}." if names else "These rows have no names of columns."
-        raise ValueError(f"There are no columns {missing} to describe. {told}")
-
-
-def _refuse(bounds: Mapping[str, Interval], lists: Mapping[str, tuple[Any, ...]], cells: int) -> None:
-    if not bounds and not lists:
-        raise ValueError("There is nothing to describe. Hint: `bounds` of numbers, or `categories`.")
-    both = sorted(set(bounds) & set(lists))
-    if both:
-        raise ValueError(f"A column is a number or a category, not both: {both}.")
-    if isinstance(cells, bool) or not isinstance(cells, int) or not 4 <= cells <= 4096:
-        raise ValueError(f"The `cells` of describe must be a whole number within 4 and 4096. Got {cells!r}.")
-    if bounds:
-        Bounds(dict(bounds))
-    for name, values in lists.items():
-        if len(values) < 1 or len(set(values)) < len(values):
-            raise ValueError(f"The categories of {name!r} must be distinct, and at least one.")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import math
 import os
-import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,13 +135,14 @@ def seed(*parts: int) -> int:
 
 
 def run(work: Callable[..., list[Row]], jobs: Sequence[tuple[Any, ...]], workers: int = 1) -> list[Row]:
-    """The rows of all jobs, in order, on so many processes; a counter on a terminal."""
-    found: list[Row] = []
-    for done, rows in enumerate(_results(work, jobs, workers), 1):
-        found += rows
-        if sys.stderr.isatty():
-            print(f"\r{done}/{len(jobs)}", end="\n" if done == len(jobs) else "", file=sys.stderr, flush=True)
-    return found
+    """The rows of all jobs, in order, on so many processes; a bar on a terminal."""
+    from rich.console import Console
+    from rich.progress import track
+
+    shown = Console(stderr=True)
+    results = _results(work, jobs, workers)
+    watched = track(results, "fits", len(jobs), console=shown, transient=True, disable=not shown.is_terminal)
+    return [row for rows in watched for row in rows]
 
 
 def _results(work: Callable[..., list[Row]], jobs: Sequence[tuple[Any, ...]], workers: int) -> Iterable[list[Row]]:
@@ -209,11 +209,10 @@ def paragraph(*sentences: str) -> str:
 
 
 def save(outcome: Outcome, name: str, out: str | Path | None = None) -> tuple[Path, Path]:
-    """Write the figure and the CSV, into ./output/studies unless told otherwise; where they are."""
-    out = Path(out or Path("output") / "studies")
-    out.mkdir(parents=True, exist_ok=True)
-    picture, numbers = out / f"{name}.png", out / f"{name}.csv"
-    with numbers.open("w", newline="", encoding="utf-8") as file:
+    """Write the figure and the CSV, each whole or not at all; where they are."""
+    picture, numbers = places(name, out)
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    with _whole(numbers) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(outcome.rows[0]))
         writer.writeheader()
         writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in outcome.rows)
@@ -226,6 +225,24 @@ def save(outcome: Outcome, name: str, out: str | Path | None = None) -> tuple[Pa
     with plt.rc_context({**style, "lines.markersize": 4, "lines.linewidth": 1.2, "axes.titlesize": 9}):
         figure = plt.figure(figsize=outcome.size, layout="constrained")
         outcome.draw(figure)
-        figure.savefig(picture, dpi=130)
+        with _whole(picture) as part:
+            figure.savefig(part, dpi=130, format="png")
         plt.close(figure)
     return picture, numbers
+
+
+def places(name: str, out: str | Path | None = None) -> tuple[Path, Path]:
+    """Where the figure and the CSV of a study go: into ./output/studies unless told otherwise."""
+    out = Path(out or Path("output") / "studies")
+    return out / f"{name}.png", out / f"{name}.csv"
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """A file to write to, which takes the place of `path` once it is whole."""
+    part = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.problem import Problem, Unit
 
 STEP = 2.0 ** (1 / 8)  # from one Λ that is tried to the next
+LARGEST = 2.0**40  # of a Λ that may be given
 FINEST, COARSEST = 2.0**-16, 2.0**-8  # tolerances that methods ask for
 
 
@@ -28,6 +29,11 @@ def refuse_weak(problem: Problem) -> None:
     )
     if least.passes > problem.passes:
         enough = weakest(replace(least, finest=FINEST), problem.passes).strength
+        if enough > LARGEST:
+            raise ValueError(
+                f"`max_passes` = {problem.passes:,} passes over the rows are too few for any `strength`: "
+                f"{problem.strength!r} takes {least.passes:,} or more. Hint: a larger `max_passes`."
+            )
         raise ValueError(
             f"The `strength` must be at least {_rounded_up(enough)} for `max_passes` = {problem.passes:,} passes over "
             f"the rows. Got {problem.strength!r}, which takes {least.passes:,} or more. Hint: a larger `strength`, or "
@@ -38,7 +44,8 @@ def refuse_weak(problem: Problem) -> None:
 def capped(minimiser: Minimiser, problem: Problem) -> Minimiser:
     """The minimiser; with a Λ that is larger, and a remark, where it would take more passes than there may be.
 
-    By then the number of rows may have been paid for, so that it is too late to refuse.
+    By then the number of rows may have been paid for, so that it is too late to refuse. A Λ that is raised here has no
+    upper limit, unlike one that is given: the proofs ask for none.
     """
     made = weakest(minimiser, problem.passes)
     if made is not minimiser:

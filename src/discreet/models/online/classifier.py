@@ -125,6 +125,7 @@ class OnlineClassifier(LinearClassifier):
     mistakes_std_: float
     _told: Sequence[Any] | None
 
+    outlook = "nothing was released, and no stream has begun. The next call begins one, and is charged anew."
     coins = True  # a coin is drawn for each row
     sharpest: ClassVar[dict[str, Any]] = {"horizon": 1}
 

@@ -81,21 +81,28 @@ class Stream:
             self.refuse_more()
             w = self.points[-1]
             self.points.append(w)  # from here on the round counts, whatever happens in it
+            try:
+                self._play(curator, w)
+            finally:
+                if self.round == self.learner.game.horizon:
+                    self._past = Past()  # nothing exact outlives the stream
 
-            # BOUND: a row is shrunk onto a ball, slopes are within [-1, 1]
-            slopes = Slopes(self._rows, w, self._loss, self.learner.implicit(self.round))
-            radius = self._rows.radius
-            query = BoundedSum(self._rows, slopes, norm=radius * np.sqrt(len(w)), left_norm=radius, name=NAME, bits=16)
+    def _play(self, curator: Curator, w: Floats) -> None:
+        # BOUND: a row is shrunk onto a ball, slopes are within [-1, 1]
+        slopes = Slopes(self._rows, w, self._loss, self.learner.implicit(self.round))
+        radius = self._rows.radius
+        query = BoundedSum(self._rows, slopes, norm=radius * np.sqrt(len(w)), left_norm=radius, name=NAME, bits=16)
 
-            # SUMMARISE + PRIVATISE: over the rows of this round, or over all rounds so far
-            self._look(curator, w)
-            release = self._measure(curator, query)
+        # SUMMARISE + PRIVATISE: over the rows of this round, or over all rounds so far
+        seen = self._look(curator, w)
+        release = self._measure(curator, query)
+        self._seen += seen  # a round of which this failed shows nothing at all
 
-            # SOLVE: the next point
-            shape = (-1, *release.value.shape[-2:])
-            self._answers.append(release.value.reshape(shape).swapaxes(1, 2))
-            self.points[-1] = self.learner.step(w, self._answers)
-            self._publish(release)
+        # SOLVE: the next point
+        shape = (-1, *release.value.shape[-2:])
+        self._answers.append(release.value.reshape(shape).swapaxes(1, 2))
+        self.points[-1] = self.learner.step(w, self._answers)
+        self._publish(release)
 
     def _measure(self, curator: Curator, query: BoundedSum) -> Release:
         if self.learner.strategy is not None:
@@ -104,10 +111,11 @@ class Stream:
             return curator.run(inside, self._share)
         return curator.measure(query, self._share)
 
-    def _look(self, curator: Curator, w: Floats) -> None:
-        if self._watch is not None:
-            query = BoundedSum(Mistakes(self._rows, w), norm=np.sqrt(2), name="rows and mistakes")
-            self._seen.append(curator.measure(query, self._watch))
+    def _look(self, curator: Curator, w: Floats) -> list[Release]:
+        if self._watch is None:
+            return []
+        query = BoundedSum(Mistakes(self._rows, w), norm=np.sqrt(2), name="rows and mistakes")
+        return [curator.measure(query, self._watch)]
 
     @property
     def mistakes(self) -> tuple[float, float]:
@@ -124,8 +132,6 @@ class Stream:
         if self._seen:
             whole.append(replace(self._seen[0], value=np.array([seen.value for seen in self._seen])))
         self.curator.releases[:] = [*self._before, *whole]
-        if self.round == self.learner.game.horizon:
-            self._past = Past()  # nothing exact outlives the stream
 
     def __deepcopy__(self, memo: object) -> Stream:
         return self  # copies of a model share its stream, as they share its ledger

@@ -1,0 +1,91 @@
+"""Storage limitation (GDPR Article 5(1)(e)): links of people who are in no table any more.
+
+People come into a vault before their table is recorded, and stay when it is retired. A run that was refused or cut off
+leaves its people behind too. `prune` cuts their links; should they come again, they get new ids.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.pseudonyms.entries import words
+from discreet.pseudonyms.errors import VaultError
+from discreet.pseudonyms.runs import runs
+
+if TYPE_CHECKING:
+    from discreet.pseudonyms.vault import Vault
+
+BATCH = 1000  # people in one transaction: others are not to wait long
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What was forgotten.
+
+    Attributes
+    ----------
+    people : how many ids had their links cut.
+    cleaned : whether no old byte is left in the log; otherwise `vault.tidy()` later, or it is a server's to forget.
+    """
+
+    people: int
+    cleaned: bool
+
+
+def prune(vault: Vault, *, who: str | None = None) -> Pruned:
+    """Cut the links of people who are in no table; with derived links there are none.
+
+    Parameters
+    ----------
+    who : for the register.
+
+    | edge case | what happens |
+    | --- | --- |
+    | a table of which it is not known who is in it | `VaultError`: anybody may be |
+    | a table that is being made meanwhile | its record fails, and it is made again |
+    """
+    name = words(who, "who")
+    with vault.database.snapshot():
+        stale = _stale(vault) if vault.links == "stored" else {}
+    count, ids = 0, list(stale)
+    for start in range(0, len(ids), BATCH):
+        count += _cut(vault, {id: stale[id] for id in ids[start : start + BATCH]}, name)
+    return Pruned(count, vault.database.tidy() if count else True)
+
+
+def _stale(vault: Vault) -> dict[bytes, list[bytes]]:
+    """The ids that are in no table, with their tags."""
+    lost = [run.table for run in runs(vault) if not run.located]
+    if lost:
+        raise VaultError(
+            f"It is not known who is in {lost[0]!r}: anybody may be. Hint: vault.retire it when it is gone."
+        )
+    found: defaultdict[bytes, list[bytes]] = defaultdict(list)
+    for tags, ids in vault.people.links.scan():
+        used = np.zeros(len(ids), bool)
+        for run in runs(vault):
+            used |= vault.uses.has(run.uid, ids)
+        for tag, id in zip(tags[~used], ids[~used], strict=True):
+            found[id.tobytes()].append(tag.tobytes())
+    return dict(found)
+
+
+def _cut(vault: Vault, stale: dict[bytes, list[bytes]], who: str | None) -> int:
+    """Cut the links of those who are still in no table, under this or a former id; how many."""
+    count = 0
+    with vault.database.transaction():
+        tables = runs(vault)
+        for id, tags in stale.items():
+            own = np.frombuffer(id, np.uint8)
+            every = vault.people.every_id(own)
+            if not any(vault.uses.has(run.uid, every).any() for run in tables):
+                vault.people.remove(own, np.frombuffer(b"".join(tags), np.uint8).reshape(-1, 16))
+                count += 1
+        if count:
+            change = vault.settings.put("state", "erasures", {"count": vault.mark() + 1})
+            vault.register.append("prune", who=who, rows=count, changes=(change,))
+    return count

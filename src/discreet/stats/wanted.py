@@ -1,0 +1,63 @@
+"""What a description is asked of: the columns wanted of a table, and what is refused before anything is charged."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from discreet.bounds import Bounds
+from discreet.engines.opening import as_rows, is_lazy, is_rows
+
+Interval = tuple[float, float]
+
+
+def chosen(X: Any, wanted: list[str], unit: Any) -> Any:
+    """The columns wanted of a frame or an Arrow table, so that no other is in the way; other rows behind an engine."""
+    named = [*wanted, unit] if isinstance(unit, str) and unit not in wanted else wanted
+    family, kind = type(X).__module__.split(".")[0], type(X).__name__
+    if family in ("pandas", "polars") and kind == "DataFrame":
+        refuse_missing(list(X.columns), wanted)
+        return X[named]
+    if family == "pyarrow" and kind in ("Table", "RecordBatch"):
+        refuse_missing(X.schema.names, wanted)
+        X = X.select(named)
+    return as_rows(X, numeric=False, unit=unit) if is_lazy(X) or is_rows(X) else X
+
+
+def plain(X: Any, bounds: Mapping[str, Interval], unit: Any) -> bool:
+    """Whether there is no column but those of numbers, and the unit."""
+    names = getattr(X, "columns", None)
+    return names is None or {name for name in names if not (isinstance(unit, str) and name == unit)} <= set(bounds)
+
+
+def refuse_missing(names: list[str], wanted: Sequence[str]) -> None:
+    """Raise if there is no such column."""
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        told = f"There are: {names}." if names else "These rows have no names of columns."
+        raise ValueError(f"There are no columns {missing} to describe. {told}")
+
+
+def refuse_whole(bounds: Mapping[str, Interval], whole: Collection[str]) -> None:
+    """Raise if a column of whole numbers has no bounds."""
+    strange = sorted(set(whole) - set(bounds))
+    if isinstance(whole, str) or strange:
+        raise ValueError(
+            f"`whole` names columns that have `bounds`. Got {whole if isinstance(whole, str) else strange!r}."
+        )
+
+
+def refuse(bounds: Mapping[str, Interval], lists: Mapping[str, tuple[Any, ...]], cells: int) -> None:
+    """Raise what is wrong with bounds, lists and cells."""
+    if not bounds and not lists:
+        raise ValueError("There is nothing to describe. Hint: `bounds` of numbers, or `categories`.")
+    both = sorted(set(bounds) & set(lists))
+    if both:
+        raise ValueError(f"A column is a number or a category, not both: {both}.")
+    if isinstance(cells, bool) or not isinstance(cells, int) or not 4 <= cells <= 4096:
+        raise ValueError(f"The `cells` of describe must be a whole number within 4 and 4096. Got {cells!r}.")
+    if bounds:
+        Bounds(dict(bounds))
+    for name, values in lists.items():
+        if len(values) < 1 or len(set(values)) < len(values):
+            raise ValueError(f"The categories of {name!r} must be distinct, and at least one.")
