@@ -37,6 +37,9 @@ java:
 	command -v java >/dev/null || [ -n "$$JAVA_HOME" ] \
 	  || echo "*** NO JAVA: THE TESTS OF SPARK ARE SKIPPED. Install openjdk-17-jre-headless (or set JAVA_HOME). ***"
 
+# as many workers as cores: more threads of linear algebra would only be in each other's way
+test check: export OPENBLAS_NUM_THREADS ?= 1
+
 test: $(VENV)/.installed-test java  ## all tests, doctests and the examples in the docs
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 

@@ -192,6 +192,7 @@ class LogisticRegression(LinearClassifier):
                 known=None if known is None else len(known),
                 n=self._public_count,
                 remark=self._remark,
+                features=self._to_come,
             )
         )
         self._unit = unit = Unit.by(self.bounds_)
