@@ -270,11 +270,11 @@ def test_audit_of_accuracy(neighbours, sabotage, monkeypatch):
 
     False alarm below 1e-6: the audit's own confidence.
     """
-    from discreet import curator
+    from discreet import noise
 
-    true = curator.add_laplace
+    true = noise.add_laplace
     monkeypatch.setattr(
-        curator, "add_laplace", lambda total, step, event, rng: true(total, step, Laplace(sabotage * event.scale), rng)
+        noise, "add_laplace", lambda total, step, event, rng: true(total, step, Laplace(sabotage * event.scale), rng)
     )
     X = np.array([[1.0, 0.0], [1.0, 0.0]])
     one = Memory(
