@@ -112,7 +112,7 @@ def test_learns_breast_cancer():
     """Means over 10 splits; at these seeds. The likelier class has 0.63: at ε = 0.1, 456 rows are few."""
     table = load_breast_cancer()
     bounds = Bounds(table.data.min(axis=0), table.data.max(axis=0), classes=(0, 1))
-    for budget, least in ((0.1, 0.74), (1.0, 0.93), (10.0, 0.955)):
+    for budget, least in ((0.1, 0.75), (1.0, 0.93), (10.0, 0.955)):
         scores = []
         for seed in range(10):
             order = np.random.default_rng(seed).permutation(len(table.data))
@@ -372,7 +372,7 @@ def test_slopes_that_noise_would_have_made_are_taken_off():
     assert np.mean([moved[0, 0] != 0 for moved, _ in left]) < 0.1
     assert all(descent.trimmed(one, np.ones(11), True, 0.0)[1] == 1 for one in noise[:9])
     moved, factor = descent.trimmed(100 * noise[0], np.ones(11), True, 1.0)
-    assert factor > 0.99 and np.allclose(moved, 100 * noise[0], rtol=0.1)
+    assert factor > 0.999 and np.allclose(moved, 100 * noise[0], rtol=0.06)
 
 
 def test_a_solution_without_noise_is_the_solution():
