@@ -31,6 +31,26 @@ def test_scaled_rows_are_in_the_cube_and_bad_ones_are_missing():
     np.testing.assert_allclose(z[good, 1:], BOUNDS.scale(X)[good], atol=1e-12)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+def test_rows_that_cannot_be_too_long_are_put_on_the_grid_as_any_others_to_the_bit(intercept):
+    """The image is on the grid by itself where its public reach fits; it is then what measuring every row gives."""
+    X, y = rows(400)
+    y[5] = np.nan
+    width = 3 + intercept
+    short, long = (Scaled.by(BOUNDS, intercept).times(f / np.sqrt(width)) for f in (1 - 2**-14, 1.2))
+    for image, fits in ((short, True), (long, False)):
+        grid = BoundedSum(image, image).lattices((width, width))[0]
+        assert grid.holds(image.reach(-grid.exponent)) == fits
+        slow = BoundedSum(lambda batch, image=image: image(batch))
+        fast = BoundedSum(image)
+        assert fast(Batch(X, y)).tolist() == slow(Batch(X, y)).tolist()
+        assert (image(Batch(X, y))[:, 0] != 0).any()
+    z = short.whole(Batch(X, y), 23)
+    assert not z[[3, 5, 7, 9]].any() and (np.abs(z) <= short.reach(23)).all() and z[0].any()
+    edges = Batch(np.stack([BOUNDS.lower - 1, BOUNDS.upper + 1e9]))
+    assert (np.abs(short.grid(edges, 23)).max(axis=0) == short.reach(23)).all()
+
+
 def test_a_mixed_row_is_its_own_to_the_bit():
     X, y = rows()
     matrix = np.random.default_rng(1).normal(size=(4, 4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,23 @@ class Batch:
 
 
 Image = Callable[[Batch], NDArray[Any]]
+
+
+@runtime_checkable
+class Boxed(Protocol):
+    """An image whose coordinates are bounded one by one by public numbers, and which can put itself on a grid."""
+
+    def __call__(self, batch: Batch) -> Floats:
+        """One vector per row."""
+
+    def width(self, batch: Batch) -> int:
+        """Coordinates of a row's vector."""
+
+    def whole(self, batch: Batch, bits: int) -> Floats:
+        """The vectors in units of 2^-bits, rounded; zero for rows with something missing, the target too."""
+
+    def reach(self, bits: int) -> Floats:
+        """Of each coordinate of `whole` the most it can be in magnitude, whatever the rows hold."""
 
 
 def rows_of(image: Image, batch: Batch) -> NDArray[Any]:

@@ -57,8 +57,23 @@ class Scaled:
         unit = 2.0**bits
         z = self._affine(batch, self.scale * unit, self.shift * unit, self.one * unit)
         np.rint(z, out=z)
-        np.copyto(z.T, 0.0, where=missing(batch) if bad is None else bad)
+        bad = missing(batch) if bad is None else bad
+        if bad.any():
+            np.copyto(z.T, 0.0, where=bad)
         return z
+
+    def width(self, batch: Batch) -> int:
+        """Coordinates of a row's vector."""
+        return int(self.intercept) + int(batch.X.shape[1])
+
+    def whole(self, batch: Batch, bits: int) -> Floats:
+        """`grid`, with rows zero where the target is missing, too."""
+        return self.grid(batch, bits, missing(batch) | batch.lost)
+
+    def reach(self, bits: int) -> Floats:
+        """Of each coordinate of `grid` the most it can be: each step is monotone, so it is so at one of the bounds."""
+        ends = Batch(np.stack([self.bounds.lower, self.bounds.upper]))
+        return np.asarray(np.abs(self.grid(ends, bits)).max(axis=0))
 
     def _affine(self, batch: Batch, scale: Floats, shift: Floats, one: float) -> Floats:
         # elementwise throughout, so that a row's image depends on that row alone, bit for bit; one coordinate after the

@@ -56,6 +56,10 @@ class Lattice:
             np.copyto(z, 0.0, where=bad)
         return z, factor
 
+    def holds(self, reach: Floats) -> bool:
+        """Whether vectors of whole numbers up to `reach` in magnitude are never longer than `limit`."""
+        return sum(int(most) ** 2 for most in reach) <= self.limit**2
+
     def line(self, z: Floats, coefficients: ArrayLike) -> Floats:
         """θ·x for each row x on this grid, for each θ there is: θ is put on a grid too, where the product is exact."""
         theta = np.asarray(coefficients, np.float64)

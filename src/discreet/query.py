@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.batch import Batch, Image, rows_of
+from discreet.batch import Batch, Boxed, Image, rows_of
 from discreet.budget import Neighbours
 from discreet.lattice import Lattice, halved, norms, width_of
 from discreet.totals import Exact, Floats, Ints, Total, product, root_above
@@ -204,29 +204,26 @@ class BoundedSum:
         with np.errstate(all="ignore"):
             if isinstance(self.left, OneHot):
                 return self._tabulate(self.left, batch)
-            image = self.left
-            a = batch.once(image, lambda: rows_of(image, batch))
-            b = a if self.symmetric else None if self.right is None else rows_of(self.right, batch)
-            grid_a, grid_b = self.lattices(self._same((width_of(a), 1 if b is None else width_of(b))))
-            left, shrunk = self._left(a, grid_a, batch)
-            if self.joint and b is not None and b is not a:
+            shape = self._shape(batch)
+            b = None if self.right is None or self.symmetric else rows_of(self.right, batch)
+            other = shape if self.symmetric else () if b is None else b.shape[1:]
+            grid_a, grid_b = self.lattices(self._same((math.prod(shape), math.prod(other))))
+            left, shrunk = self._left(grid_a, batch)
+            if self.joint and b is not None:
                 b = b * (shrunk if b.ndim == 1 else shrunk[:, None])
             if self.about is not None and b is not None:
                 b = b - grid_a.line(left, self.about)
-            right = left if b is a else self._right(b, grid_b, len(batch))
+            right = left if self.symmetric else self._right(b, grid_b, len(batch))
             if batch.share is not None:
                 left, right = _shared(left, right, batch.share)
             total = product(left, right, min(ROWS, EXACT // (grid_a.limit * grid_b.limit)))
-        return total.reshape(a.shape[1:] + (() if b is None else b.shape[1:]))
+        return total.reshape(shape + other)
 
     def sizes(self, batch: Batch) -> Floats:
         """Of each row of a `whole` sum its norm on the grid, rounded up: what adds up over the rows of a unit."""
         with np.errstate(all="ignore"):
-            image = self.left
-            assert not isinstance(image, OneHot)
-            a = rows_of(image, batch)
-            grid, _ = self.lattices(self._same((width_of(a), 1)))
-            size = norms(self._left(a, grid, batch)[0], self.order)
+            grid, _ = self.lattices(self._same((math.prod(self._shape(batch)), 1)))
+            size = norms(self._left(grid, batch)[0], self.order)
         return np.asarray(np.ceil(size * (1 + 2.0**-40)))
 
     def divisible(self) -> BoundedSum:
@@ -235,9 +232,28 @@ class BoundedSum:
             return replace(self, right=_one, norm=self.left.columns ** (1 / self.order))
         return self
 
-    def _left(self, values: NDArray[Any], grid: Lattice, batch: Batch) -> tuple[Floats, Floats]:
+    def _shape(self, batch: Batch) -> tuple[int, ...]:
+        """What the left factor is for one row: a value, or a vector of so many."""
+        if isinstance(self.left, Boxed):
+            return (self.left.width(batch),)
+        values = self._values(batch)
+        width_of(values)
+        return values.shape[1:]
+
+    def _values(self, batch: Batch) -> NDArray[Any]:
+        image = self.left
+        assert not isinstance(image, OneHot)
+        values: NDArray[Any] = batch.once(image, lambda: rows_of(image, batch))
+        return values
+
+    def _left(self, grid: Lattice, batch: Batch) -> tuple[Floats, Floats]:
+        """The left factor on its grid, and by what each row was multiplied to fit."""
+
         def make() -> tuple[Floats, Floats]:
-            return grid.quantise(values, self.order, self.box, batch.lost)
+            image, bits = self.left, -grid.exponent
+            if isinstance(image, Boxed) and self.order == 2 and not self.box and grid.holds(image.reach(bits)):
+                return image.whole(batch, bits).T, np.ones(len(batch))  # no row can be too long
+            return grid.quantise(self._values(batch), self.order, self.box, batch.lost)
 
         made: tuple[Floats, Floats] = batch.once((self.left, grid, self.order, self.box), make)
         return made

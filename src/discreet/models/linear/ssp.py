@@ -18,6 +18,7 @@ from discreet.query import Batch, BoundedSum, Image
 
 Floats = NDArray[np.float64]
 Noise = Literal["exact", "wang", "classical"]
+SPARE = 2.0**-14  # to round d <= 2^12 coordinates to a grid makes a vector longer by less than this share
 Rows = Literal["max-norm", "row-norm", "row-norm-y"]
 
 
@@ -75,8 +76,11 @@ def solved(xx: Floats, xy: Floats, floor: float, scale: float) -> Fit:
 
 
 def length(rows: Rows, d: int) -> float:
-    """What coefficients of mapped rows are divided by to be those of rows."""
-    return math.sqrt(d) if rows == "max-norm" else 1.0
+    """What coefficients of mapped rows are divided by to be those of rows.
+
+    A little more than the largest norm: on its grid, too, no row is then longer than 1, and none needs measuring.
+    """
+    return math.sqrt(d) * (1 + SPARE) if rows == "max-norm" else 1.0
 
 
 def mapped(x: Scaled, y: Image, rows: Rows, d: int) -> tuple[Image, Image]:
@@ -101,7 +105,7 @@ def mapped(x: Scaled, y: Image, rows: Rows, d: int) -> tuple[Image, Image]:
         return np.asarray(y(batch) / batch.once((x, "length"), lambda: own(batch)))
 
     if rows == "max-norm":
-        return x.times(1 / math.sqrt(d)), y
+        return x.times(1 / length(rows, d)), y
     return (directed, y) if rows == "row-norm" else (directed, divided)
 
 
