@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,19 +53,22 @@ class Batch:
 Image = Callable[[Batch], NDArray[Any]]
 
 
-@runtime_checkable
-class Boxed(Protocol):
+class Boxed(ABC):
     """An image whose coordinates are bounded one by one by public numbers, and which can put itself on a grid."""
 
+    @abstractmethod
     def __call__(self, batch: Batch) -> Floats:
         """One vector per row."""
 
+    @abstractmethod
     def width(self, batch: Batch) -> int:
         """Coordinates of a row's vector."""
 
+    @abstractmethod
     def whole(self, batch: Batch, bits: int) -> Floats:
         """The vectors in units of 2^-bits, rounded; zero for rows with something missing, the target too."""
 
+    @abstractmethod
     def reach(self, bits: int) -> Floats:
         """Of each coordinate of `whole` the most it can be in magnitude, whatever the rows hold."""
 

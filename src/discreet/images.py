@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.batch import Boxed
 from discreet.bounds import Bounds
 from discreet.query import Batch, Image, halved
 
@@ -21,7 +22,7 @@ EXACT_BITS = 52  # sums of products stay below 2^52
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled:
+class Scaled(Boxed):
     """The image (1, a·x + b) of rows x, clipped to bounds first; without the 1 if there is no intercept.
 
     Where `one` is another number, it stands for the 1.

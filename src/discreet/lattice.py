@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ class Lattice:
     limit: int
 
     @classmethod
+    @lru_cache(maxsize=64)
     def of(cls, norm: float, bits: int, width: int) -> Lattice:
+        """Of vectors of this width and norm, in at most so many bits."""
         # squares of `width` coordinates of `bits` bits add up below 2^53
         bits = min(bits, (53 - (width - 1).bit_length()) // 2) if width > 1 else bits
         mantissa, power = math.frexp(norm)
@@ -60,18 +63,33 @@ class Lattice:
         """Whether vectors of whole numbers up to `reach` in magnitude are never longer than `limit`."""
         return sum(int(most) ** 2 for most in reach) <= self.limit**2
 
-    def line(self, z: Floats, coefficients: ArrayLike) -> Floats:
-        """θ·x for each row x on this grid, for each θ there is: θ is put on a grid too, where the product is exact."""
+    def spare(self, width: int) -> float:
+        """By what share vectors of the norm must be shorter so that none is too long once it is rounded: twice that."""
+        return math.sqrt(width) / self.limit
+
+    def slope(self, coefficients: ArrayLike) -> Slope:
+        """Coefficients θ on a grid of their own, where products with vectors on this one are exact."""
         theta = np.asarray(coefficients, np.float64)
         # |θ·z| <= ‖θ‖·limit in grid units: below 2^52
         unit = math.frexp(max(float(np.sqrt((theta * theta).sum())), 2.0**-900))[1] - (50 - self.limit.bit_length())
-        whole = np.rint(theta * math.ldexp(1.0, -unit))
-        return np.asarray((whole @ z) * math.ldexp(1.0, unit + self.exponent))
+        return Slope(np.rint(theta * math.ldexp(1.0, -unit)), math.ldexp(1.0, unit + self.exponent))
 
     def _room(self, width: int, order: int) -> float:
         # rounding moves a vector by at most √width/2 (ℓ2) or width/2 (ℓ1); the last factor is for float error
         margin = math.sqrt(width) / 2 if order == 2 else width / 2
         return max(0.0, self.limit - margin) * (1 - 2.0**-40)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Coefficients in whole numbers, one row of them for each θ there is, and the unit of their products."""
+
+    whole: Floats
+    unit: float
+
+    def line(self, z: Floats) -> Floats:
+        """θ·x for each row x on the grid the slope is for."""
+        return np.asarray((self.whole @ z) * self.unit)
 
 
 def norms(z: Floats, order: int) -> Floats:

@@ -212,7 +212,7 @@ class BoundedSum:
             if self.joint and b is not None:
                 b = b * (shrunk if b.ndim == 1 else shrunk[:, None])
             if self.about is not None and b is not None:
-                b = b - grid_a.line(left, self.about)
+                b = b - grid_a.slope(self.about).line(left)
             right = left if self.symmetric else self._right(b, grid_b, len(batch))
             if batch.share is not None:
                 left, right = _shared(left, right, batch.share)

@@ -271,3 +271,44 @@ def test_hints_are_words_of_the_command_line(run, clinic, monkeypatch):
     told = run("share", "clinic.vault", "holes.csv", "-o", "holes-out.csv", *WHO, *KEY, *skip)
     assert "Note: 3 rows were left out" in told.stderr
     run("pseudonymise", "clinic.vault", "visits.csv", "-o", "x.csv", "--identifiers", "ssn", *WHO[2:], *KEY, code=1)
+
+
+def test_what_changes_while_a_vault_is_in_use(run, clinic):
+    """A model that was fitted is named by an erasure; a wrong identity is taken off; rules change; people are pruned."""
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    noted = run("used", "clinic.vault", "out", "--model", "readmission", *KEY)
+    assert "'readmission' was fitted on 'out'" in noted.stdout
+    found = json.loads(run("find", "clinic.vault", "--person", "person.json", "--json", *KEY).stdout)
+    assert found["models"] == ["readmission"] and found["known"]
+
+    (clinic / "wrong.json").write_text(json.dumps({"name": NAME, "born": "1980-01-31"}))
+    by_name = ["find", "clinic.vault", "--person", "wrong.json", "--json", *KEY]
+    assert json.loads(run(*by_name).stdout)["known"]
+    said = run("correct", "clinic.vault", "--person", "person.json", "--wrong", "wrong.json", *KEY)
+    assert "Corrected." in said.stdout and not json.loads(run(*by_name).stdout)["known"]
+    again = run("correct", "clinic.vault", "--person", "person.json", "--wrong", "wrong.json", *KEY, code=1)
+    assert "Canary" not in again.output and "Traceback" not in again.output
+
+    assert "field ssn: digits, width 9" in run("fields", "clinic.vault", *KEY).stdout
+    changed = ["--field", "ssn=digits:9", "--field", "mail=text", "--identity", "ssn=ssn", "--identity", "mail=mail"]
+    rules = json.loads(run("fields", "clinic.vault", *changed, "--json", *KEY).stdout)
+    assert rules["version"] == 2 and rules["identities"] == {"ssn": ["ssn"], "mail": ["mail"]}
+    assert json.loads(run("find", "clinic.vault", "--person", "person.json", "--json", *KEY).stdout)["known"]
+    run("fields", "clinic.vault", "--field", "ssn=digits:9", *KEY, code=2)
+
+    assert json.loads(run("prune", "clinic.vault", "--json", *KEY).stdout)["people"] == 0
+    run("retire", "clinic.vault", "readmission", "--model", *KEY)
+    run("retire", "clinic.vault", "out", *KEY)
+    assert json.loads(run("prune", "clinic.vault", "--json", *KEY).stdout)["people"] == 3
+    assert not json.loads(run("find", "clinic.vault", "--person", "person.json", "--json", *KEY).stdout)["known"]
+
+
+def test_a_sealed_list_of_erasures_is_enough_for_a_restore(run, clinic):
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    run("backup", "clinic.vault", "-o", "copy.vault", *KEY)
+    run("erase", "clinic.vault", "--person", "person.json", "--reason", "asked", "--yes", *KEY)
+    run("erasures", "clinic.vault", "-o", "clinic.erasures", *KEY)
+    assert stat.S_IMODE((clinic / "clinic.erasures").stat().st_mode) == 0o600
+    (clinic / "clinic.vault").unlink()
+    run("restore", "copy.vault", "again.vault", "--erasures-from", "clinic.erasures", *KEY)
+    assert not json.loads(run("find", "again.vault", "--person", "person.json", "--json", *KEY).stdout)["known"]

@@ -8,25 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import console, secrets
-from discreet.cli.options import Force, Json
+from discreet.cli.options import Force, Json, option
 from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, opened
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
 
 
-def _option(*names: str, **more: Any) -> Any:
-    return typer.Option(*names, show_default=False, **more)
-
-
-Anchor = Annotated[str | None, _option("--anchor", metavar="LINE", help="What `register --anchor` printed before.")]
+Anchor = Annotated[str | None, option("--anchor", metavar="LINE", help="What `register --anchor` printed before.")]
 
 
 def register(
     place: Place,
-    anchor: Annotated[bool, _option("--anchor", help="Print count and head alone, to be kept elsewhere.")] = False,
-    overdue: Annotated[bool, _option("--overdue", help="Only tables that should have been deleted by now.")] = False,
-    output: Annotated[Path | None, _option("--output", "-o", metavar="FILE", help="A file, .json or .csv.")] = None,
+    anchor: Annotated[bool, option("--anchor", help="Print count and head alone, to be kept elsewhere.")] = False,
+    overdue: Annotated[bool, option("--overdue", help="Only tables that should have been deleted by now.")] = False,
+    output: Annotated[Path | None, option("--output", "-o", metavar="FILE", help="A file, .json or .csv.")] = None,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
     force: Force = False,
@@ -87,25 +83,35 @@ def _table(entries: tuple[Any, ...]) -> Any:
 
 def retire(
     place: Place,
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="As the register calls it.", show_default=False)],
+    table: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="The table, as the register calls it; or the model.", show_default=False),
+    ],
+    model: Annotated[bool, option("--model", help="It is a model, as `used` was told.")] = False,
     entry: Annotated[
-        int | None, _option("--entry", help="Its number in the register, where several have the name.")
+        int | None, option("--entry", help="Its number in the register, where several have the name.")
     ] = None,
-    recipients: Annotated[bool, _option("--recipients", help="Those who received it have deleted it too.")] = False,
+    recipients: Annotated[bool, option("--recipients", help="Those who received it have deleted it too.")] = False,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
     who: Who = None,
     json: Json = False,
 ) -> None:
-    """Note that a table was deleted: the vault forgets who was in it, where nothing else depends on that.
+    """Note that a table, or a model, was deleted: who was in it is forgotten, where nothing else depends on that.
 
     For example:
 
         discreet vault retire clinic.vault research
         discreet vault retire clinic.vault for-x --entry 12 --recipients
+        discreet vault retire clinic.vault readmission-2026 --model
     """
+    if model and (entry is not None or recipients):
+        console.fail("A model has neither an entry of its own nor recipients.", 2)
     with opened(place, passphrase_file, key_file) as vault:
-        done = vault.retire(table, entry=entry, recipients=recipients, who=who)
+        if model:
+            done = vault.retire_model(table, who=who)
+        else:
+            done = vault.retire(table, entry=entry, recipients=recipients, who=who)
         numbers = [one.number for one in done.entries]
         console.answer({"entries": numbers, "kept": done.kept, "cleaned": done.cleaned}, json)
         kept = " It stays known who was in it: a model or a recipient depends on it." if done.kept else ""
@@ -114,14 +120,14 @@ def retire(
 
 def rotate(
     place: Place,
-    purpose: Annotated[str | None, _option("--purpose", help="New keys for this purpose.")] = None,
-    partner: Annotated[str | None, _option("--partner", help="New keys for this partner, and the purpose.")] = None,
-    wrapping: Annotated[bool, _option("--wrapping", help="Another passphrase or key file for the vault.")] = False,
+    purpose: Annotated[str | None, option("--purpose", help="New keys for this purpose.")] = None,
+    partner: Annotated[str | None, option("--partner", help="New keys for this partner, and the purpose.")] = None,
+    wrapping: Annotated[bool, option("--wrapping", help="Another passphrase or key file for the vault.")] = False,
     new_passphrase_file: Annotated[
-        str | None, _option("--new-passphrase-file", metavar="FILE", help="With --wrapping: the new passphrase.")
+        str | None, option("--new-passphrase-file", metavar="FILE", help="With --wrapping: the new passphrase.")
     ] = None,
     new_key_file: Annotated[
-        Path | None, _option("--new-key-file", metavar="FILE", help="With --wrapping: the new key file.")
+        Path | None, option("--new-key-file", metavar="FILE", help="With --wrapping: the new key file.")
     ] = None,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
@@ -140,9 +146,11 @@ def rotate(
         console.fail("Say what to rotate: --purpose (and --partner), or --wrapping.", 2)
     with opened(place, passphrase_file, key_file) as vault:
         if wrapping:
-            vault.rewrap(**secrets.opening(new_passphrase_file, new_key_file, new=True), who=who)
-            console.answer({"rotated": "wrapping"}, json)
+            cleaned = vault.rewrap(**secrets.opening(new_passphrase_file, new_key_file, new=True), who=who)
+            console.answer({"rotated": "wrapping", "cleaned": cleaned}, json)
             console.say("The vault opens with the new secret. Old backups still open with the old one.", json=json)
+            if not cleaned:
+                console.note("Somebody else is reading: the old wrapped key stays in the file until they are done.")
             return
         version = vault.rotate(str(purpose), partner, who=who)
         console.answer({"rotated": "keys", "version": version.number, "key_id": version.key_id}, json)
@@ -171,7 +179,7 @@ def verify(
 
 def backup(
     place: Place,
-    output: Annotated[Path, _option("--output", "-o", metavar="FILE", help="The copy, a new file.")],
+    output: Annotated[Path, option("--output", "-o", metavar="FILE", help="The copy, a new file.")],
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
     who: Who = None,
@@ -193,7 +201,7 @@ def restore(
     copy: Annotated[Path, typer.Argument(metavar="BACKUP", help="A copy made by `backup`.", show_default=False)],
     place: Place,
     erasures_from: Annotated[
-        Path | None, _option("--erasures-from", metavar="FILE", help="A later state of the vault, or of its erasures.")
+        Path | None, option("--erasures-from", metavar="FILE", help="A later state of the vault, or of its erasures.")
     ] = None,
     anchor: Anchor = None,
     passphrase_file: PassphraseFile = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import console
-from discreet.cli.options import Force, Json
+from discreet.cli.options import Force, Json, option
 from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, opened
 
 if TYPE_CHECKING:
@@ -16,18 +16,14 @@ if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
 
 
-def _option(*names: str, **more: Any) -> Any:
-    return typer.Option(*names, show_default=False, **more)
-
-
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file of any size.", show_default=False)]
-Out = Annotated[Path, _option("--output", "-o", metavar="FILE", help="The new file, of the same kind.")]
-Purpose = Annotated[str, _option("--purpose", help="What for, as declared.")]
-Name = Annotated[str | None, _option("--name", help="What the register calls the table; the file's name if left out.")]
+Out = Annotated[Path, option("--output", "-o", metavar="FILE", help="The new file, of the same kind.")]
+Purpose = Annotated[str, option("--purpose", help="What for, as declared.")]
+Name = Annotated[str | None, option("--name", help="What the register calls the table; the file's name if left out.")]
 Suppressed = Annotated[str, typer.Option("--suppressed", help="Rows of erased people: drop or one-off.")]
 Column = Annotated[str, typer.Option("--column", help="The column of pseudonyms.")]
-Delimiter = Annotated[str | None, _option("--delimiter", help="Between cells of a CSV file, where not told apart.")]
-Encoding = Annotated[str | None, _option("--encoding", help="Of a CSV file; UTF-8 or its byte order mark if left out.")]
+Delimiter = Annotated[str | None, option("--delimiter", help="Between cells of a CSV file, where not told apart.")]
+Encoding = Annotated[str | None, option("--encoding", help="Of a CSV file; UTF-8 or its byte order mark if left out.")]
 
 
 def dialect(delimiter: str | None, encoding: str | None) -> Any:
@@ -57,9 +53,9 @@ def unshare(
     data: Data,
     output: Out,
     purpose: Purpose,
-    partner: Annotated[str, _option("--partner", help="Whose table it is.")],
+    partner: Annotated[str, option("--partner", help="Whose table it is.")],
     column: Column = "pseudonym",
-    version: Annotated[int | None, _option("--version", help="Of the holder's keys; the newest if left out.")] = None,
+    version: Annotated[int | None, option("--version", help="Of the holder's keys; the newest if left out.")] = None,
     name: Name = None,
     suppressed: Suppressed = "drop",
     delimiter: Delimiter = None,
@@ -92,7 +88,7 @@ def reseal(
     data: Data,
     output: Out,
     purpose: Purpose,
-    partner: Annotated[str | None, _option("--partner", help="Whose keys; your own if left out.")] = None,
+    partner: Annotated[str | None, option("--partner", help="Whose keys; your own if left out.")] = None,
     column: Column = "pseudonym",
     name: Name = None,
     suppressed: Suppressed = "drop",
@@ -123,11 +119,12 @@ def reseal(
 
 def worker_file(
     place: Place,
-    output: Annotated[Path, _option("--output", "-o", metavar="FILE", help="A new file, of mode 0600.")],
+    output: Annotated[Path, option("--output", "-o", metavar="FILE", help="A new file, of mode 0600.")],
     purpose: Purpose,
-    partner: Annotated[str | None, _option("--partner", help="For tables of this partner.")] = None,
+    partner: Annotated[str | None, option("--partner", help="For tables of this partner.")] = None,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
+    who: Who = None,
     json: Json = False,
 ) -> None:
     """Write the keys that workers of a Spark cluster need for one purpose. It is a secret; remove it afterwards.
@@ -137,6 +134,6 @@ def worker_file(
         discreet vault worker-file clinic.vault -o worker.keys --purpose research-2026
     """
     with opened(place, passphrase_file, key_file) as vault:
-        vault.worker_file(output, purpose, partner)
+        vault.worker_file(output, purpose, partner, who=who)
         console.answer({"output": str(output), "purpose": purpose, "partner": partner}, json)
         console.say(f"Written: {output}. Whoever has it can make these pseudonyms. Remove it when done.", json=json)

@@ -61,24 +61,25 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
     return found
 
 
-def _option(*names: str, **more: Any) -> Any:
+def option(*names: str, **more: Any) -> Any:
+    """An option whose default goes without saying."""
     return typer.Option(*names, show_default=False, **more)
 
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.", show_default=False)]
 Epsilon = Annotated[
-    float, _option("--epsilon", "-e", parser=positive, metavar="NUMBER", help="What this answer may cost: ε > 0.")
+    float, option("--epsilon", "-e", parser=positive, metavar="NUMBER", help="What this answer may cost: ε > 0.")
 ]
 Delta = Annotated[
     float | None,
-    _option("--delta", parser=small, metavar="NUMBER", help="Its δ; the one of privacy.toml unless given."),
+    option("--delta", parser=small, metavar="NUMBER", help="Its δ; the one of privacy.toml unless given."),
 ]
 FactsFile = Annotated[
     Path | None,
-    _option("--facts", metavar="FILE", help="What is public of the data; privacy.toml beside it if left out."),
+    option("--facts", metavar="FILE", help="What is public of the data; privacy.toml beside it if left out."),
 ]
-Force = Annotated[bool, _option("--force", help="Replace outputs that are there already.")]
-Json = Annotated[bool, _option("--json", help="Print one JSON document, for scripts.")]
+Force = Annotated[bool, option("--force", help="Replace outputs that are there already.")]
+Json = Annotated[bool, option("--json", help="Print one JSON document, for scripts.")]
 Seed = Annotated[
-    int | None, _option("--seed", help="For tests and demonstrations: the noise repeats itself, and is NOT PRIVATE.")
+    int | None, option("--seed", help="For tests and demonstrations: the noise repeats itself, and is NOT PRIVATE.")
 ]

@@ -8,25 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import console, secrets
-from discreet.cli.options import Force, Json
+from discreet.cli.options import Force, Json, option
 from discreet.cli.secrets import KeyFilePath, PassphraseFile, PersonFile, Place, Who, day, opened
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.persons import Person
 
 
-def _option(*names: str, **more: Any) -> Any:
-    return typer.Option(*names, show_default=False, **more)
-
-
-Reason = Annotated[str, _option("--reason", help="Why, for the register; no name in it.")]
+Reason = Annotated[str, option("--reason", help="Why, for the register; no name in it.")]
 
 
 def find(
     place: Place,
     person: PersonFile = None,
     export: Annotated[
-        Path | None, _option("--export", metavar="FILE", help="Also a JSON file for the person (Article 15).")
+        Path | None, option("--export", metavar="FILE", help="Also a JSON file for the person (Article 15).")
     ] = None,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
@@ -82,12 +78,12 @@ def erase(
     reason: Reason,
     person: PersonFile = None,
     ground: Annotated[
-        str | None, _option("--ground", metavar="TEXT", help="The legal ground: Article 17(1)(b).")
+        str | None, option("--ground", metavar="TEXT", help="The legal ground: Article 17(1)(b).")
     ] = None,
     keep: Annotated[
-        str | None, _option("--keep", metavar="DAY", help="Keep them away until YYYY-MM-DD, or for a number of days.")
+        str | None, option("--keep", metavar="DAY", help="Keep them away until YYYY-MM-DD, or for a number of days.")
     ] = None,
-    yes: Annotated[bool, _option("--yes", help="Do not ask again.")] = False,
+    yes: Annotated[bool, option("--yes", help="Do not ask again.")] = False,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
     who: Who = None,
@@ -113,9 +109,9 @@ def erase(
 
 def refuse(
     place: Place,
-    ground: Annotated[str, _option("--ground", metavar="LETTER", help="Of Article 17(3): a, b, c, d or e.")],
+    ground: Annotated[str, option("--ground", metavar="LETTER", help="Of Article 17(3): a, b, c, d or e.")],
     person: PersonFile = None,
-    note: Annotated[str | None, _option("--note", help="For the register; no name in it.")] = None,
+    note: Annotated[str | None, option("--note", help="For the register; no name in it.")] = None,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
     who: Who = None,

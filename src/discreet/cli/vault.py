@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import console, custody, moves, rights, secrets
+from discreet.cli import console, custody, moves, rights, secrets, upkeep
 from discreet.cli.moves import Data, Delimiter, Encoding, Name, Out, Purpose, Suppressed
-from discreet.cli.options import Force, Json, listed, pairs
+from discreet.cli.options import Force, Json, listed, option, pairs
 from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, day, opened
 
 if TYPE_CHECKING:
@@ -19,30 +19,26 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Pseudonyms: a vault that can answer, forget and account.")
 
 
-def _option(*names: str, **more: Any) -> Any:
-    return typer.Option(*names, show_default=False, **more)
-
-
 Identifiers = Annotated[
-    str, _option("--identifiers", metavar="COLUMNS", help="Columns: ssn,name,born; or column=field where names differ.")
+    str, option("--identifiers", metavar="COLUMNS", help="Columns: ssn,name,born; or column=field where names differ.")
 ]
 Retention = Annotated[
-    str | None, _option("--retention", metavar="DAY", help="The last day to keep it, YYYY-MM-DD, or a number of days.")
+    str | None, option("--retention", metavar="DAY", help="The last day to keep it, YYYY-MM-DD, or a number of days.")
 ]
 Missing = Annotated[str, typer.Option("--missing", help="Rows without identity: refuse, skip or one-off.")]
 Unparsable = Annotated[str, typer.Option("--unparsable", help="Values that do not parse: refuse, skip or one-off.")]
 Keep = Annotated[
-    str | None, _option("--keep", metavar="COLUMNS", help="Columns that may stay though they are called like fields.")
+    str | None, option("--keep", metavar="COLUMNS", help="Columns that may stay though they are called like fields.")
 ]
-OneWay = Annotated[bool, _option("--one-way", help="Pseudonyms that nothing reverses, nor moves to new keys.")]
+OneWay = Annotated[bool, option("--one-way", help="Pseudonyms that nothing reverses, nor moves to new keys.")]
 
 
 @app.command()
 def create(
     place: Place,
-    field: Annotated[list[str], _option("--field", metavar="NAME=KIND", help="A field: ssn=digits:9, name=text.")],
+    field: Annotated[list[str], option("--field", metavar="NAME=KIND", help="A field: ssn=digits:9, name=text.")],
     identity: Annotated[
-        list[str], _option("--identity", metavar="NAME=FIELDS", help="What names a person: who=name,born. In order.")
+        list[str], option("--identity", metavar="NAME=FIELDS", help="What names a person: who=name,born. In order.")
     ],
     links: Annotated[str, typer.Option("--links", help="stored, or derived for Spark.")] = "stored",
     passphrase_file: PassphraseFile = None,
@@ -76,7 +72,7 @@ def purpose(
     place: Place,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the purpose.", show_default=False)],
     retention: Retention = None,
-    basis: Annotated[str | None, _option("--basis", help="The legal basis, for the register.")] = None,
+    basis: Annotated[str | None, option("--basis", help="The legal basis, for the register.")] = None,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
     who: Who = None,
@@ -98,8 +94,8 @@ def purpose(
 def partner(
     place: Place,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the partner.", show_default=False)],
-    contact: Annotated[str | None, _option("--contact", help="Whom to write to.")] = None,
-    revoke: Annotated[bool, _option("--revoke", help="Share nothing new with this partner any more.")] = False,
+    contact: Annotated[str | None, option("--contact", help="Whom to write to.")] = None,
+    revoke: Annotated[bool, option("--revoke", help="Share nothing new with this partner any more.")] = False,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
     who: Who = None,
@@ -170,10 +166,10 @@ def share(
     output: Out,
     identifiers: Identifiers,
     purpose: Purpose,
-    partner: Annotated[str, _option("--partner", help="For whom, as declared.")],
-    require_k: Annotated[int | None, _option("--require-k", help="Refuse if somebody looks like fewer people.")] = None,
+    partner: Annotated[str, option("--partner", help="For whom, as declared.")],
+    require_k: Annotated[int | None, option("--require-k", help="Refuse if somebody looks like fewer people.")] = None,
     quasi_identifiers: Annotated[
-        str | None, _option("--quasi-identifiers", metavar="COLUMNS", help="What others may know; all if left out.")
+        str | None, option("--quasi-identifiers", metavar="COLUMNS", help="What others may know; all if left out.")
     ] = None,
     name: Name = None,
     missing: Missing = "refuse",
@@ -239,7 +235,8 @@ def _mapping(text: str) -> dict[str, str]:
 
 
 for verb in (
-    moves.unshare, moves.reseal, moves.worker_file, rights.find, rights.erase, rights.refuse, rights.purge,
+    moves.unshare, moves.reseal, moves.worker_file, upkeep.fields, upkeep.used, upkeep.correct,
+    rights.find, rights.erase, rights.refuse, rights.purge, upkeep.prune, upkeep.erasures,
     custody.register, custody.retire, custody.rotate, custody.verify, custody.backup, custody.restore,
 ):  # fmt: skip
     app.command()(verb)

@@ -130,7 +130,9 @@ class Memory:
 
     @property
     def _size(self) -> int:
-        return min(ROWS, self._block or max(256, CELLS // max(1, self.width) // 128 * 128))
+        # of kept rows much is made already: a block is little work, and there had better be fewer
+        cells = CELLS if self._kept is None else 2 * CELLS
+        return min(ROWS, self._block or max(256, cells // max(1, self.width) // 128 * 128))
 
     def whole(self) -> NDArray[Any]:
         """All rows as one array, for those who hold them."""

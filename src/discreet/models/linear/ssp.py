@@ -14,11 +14,10 @@ from discreet.events import Composed, Gaussian
 from discreet.images import Scaled
 from discreet.lipschitz import smallest_eigenvalue
 from discreet.models.linear.problem import Fit, Problem, features, target
-from discreet.query import Batch, BoundedSum, Image
+from discreet.query import BITS, Batch, BoundedSum, Image, Lattice
 
 Floats = NDArray[np.float64]
 Noise = Literal["exact", "wang", "classical"]
-SPARE = 2.0**-14  # to round d <= 2^12 coordinates to a grid makes a vector longer by less than this share
 Rows = Literal["max-norm", "row-norm", "row-norm-y"]
 
 
@@ -80,7 +79,7 @@ def length(rows: Rows, d: int) -> float:
 
     A little more than the largest norm: on its grid, too, no row is then longer than 1, and none needs measuring.
     """
-    return math.sqrt(d) * (1 + SPARE) if rows == "max-norm" else 1.0
+    return math.sqrt(d) * (1 + Lattice.of(1.0, BITS, d).spare(d)) if rows == "max-norm" else 1.0
 
 
 def mapped(x: Scaled, y: Image, rows: Rows, d: int) -> tuple[Image, Image]:

@@ -41,6 +41,7 @@ LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that r
 BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and classes are counted
 SCANTY = 1.8  # signals below which a note says so
 FREE = 0.3  # of the rows: being ahead by less, the likeliest class weighs less than slopes of which nothing is known
+WARY = 1.0  # deviations by which a class may be further ahead than it seems
 SURE = 3.0  # deviations of the noise that anything exceeds by which is believed
 SOFT = 0.6  # of a cosine, by classes: slopes so much short of what the likeliest class is worth are left out
 
@@ -140,7 +141,7 @@ def descent(problem: Problem) -> Fit:
 
 def undecided(counts: Counts, n: float) -> bool:
     """Whether one class may well be so far ahead of the others that it matters, and this is not yet sure."""
-    return counts.lead < SURE and (counts.lead + 1) * counts.doubt > FREE * n
+    return counts.lead < SURE and (counts.lead + WARY) * counts.doubt > FREE * n
 
 
 def worth(counts: Counts, n: float) -> float:

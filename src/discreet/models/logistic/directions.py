@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import exp2, expit
 
+from discreet.lattice import Slope
 from discreet.query import BITS, Batch, BoundedSum, Image, Lattice, halved
 
 Floats = NDArray[np.float64]
@@ -18,17 +19,20 @@ LOG2E = 1.4426950408889634  # log2 e
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """The image z/‖z‖ of rows with the vectors z that `image` gives; of width `width`."""
+    """The image z/‖z‖ of rows with the vectors z that `image` gives; of width `width`.
+
+    A little shorter than 1, that is, so that none is too long once it is rounded to its grid; `length` makes up for it.
+    """
 
     image: Image
     width: int
 
     def __call__(self, batch: Batch) -> Floats:
-        """One vector of length 1 per row."""
+        """One vector of length 1, or nearly so, per row."""
         return self._made(batch)[0].T
 
     def length(self, batch: Batch) -> Floats:
-        """The length of each row's vector."""
+        """The length of each row's vector: what its direction is to be multiplied by."""
         return self._made(batch)[1]
 
     def _made(self, batch: Batch) -> tuple[Floats, Floats]:
@@ -37,7 +41,7 @@ class Directions:
 
     def _make(self, batch: Batch) -> tuple[Floats, Floats]:
         z = np.ascontiguousarray(np.asarray(self.image(Batch(batch.X, batch.y)), np.float64).T)
-        length = np.sqrt(halved(z * z))
+        length = np.sqrt(halved(z * z)) * (1 + self.grid.spare(self.width))
         z /= np.maximum(length, 1e-300)
         return z, length
 
@@ -46,19 +50,20 @@ class Directions:
         """The grid that directions are put on."""
         return Lattice.of(1.0, BITS, self.width)
 
-    def margins(self, batch: Batch, theta: Floats) -> Floats:
-        """θ·z of each row, for each row of theta: an exact product on a grid, so that it is the row's own."""
+    def margins(self, batch: Batch, slope: Slope) -> Floats:
+        """θ·z of each row, for each θ of a slope on `grid`: an exact product, so that it is the row's own."""
         grid = self.grid
         z, _ = batch.once((self, grid, 2, False), lambda: grid.quantise(self(batch), 2, False, batch.lost))
-        return np.asarray(grid.line(z, theta) * self.length(batch))
+        return np.asarray(slope.line(z) * self.length(batch))
 
 
 def gradient(directions: Directions, theta: Floats, clip: float, residuals: Residuals, name: str) -> BoundedSum:
     """Σ z ⊗ r over rows, with r the residuals at theta, each row's product clipped to norm `clip`."""
+    slope = directions.grid.slope(theta)
 
     def right(batch: Batch) -> Floats:
         assert batch.y is not None
-        r = residuals(directions.margins(batch, theta), batch.y)
+        r = residuals(directions.margins(batch, slope), batch.y)
         size = np.abs(r) if r.ndim == 1 else np.sqrt(halved(r.T * r.T))
         scale = np.minimum(directions.length(batch), clip / np.maximum(size, 1e-300))
         return r * (scale if r.ndim == 1 else scale[:, None])
