@@ -17,7 +17,7 @@ from discreet.evaluate import Frontier, ceiling, error_curve, frontier, simulate
 from discreet.evaluate import runner as running
 from discreet.evaluate.bands import band
 from discreet.evaluate.cache import bytes_of, described
-from discreet.evaluate.candidates import named
+from discreet.evaluate.candidates import named, rows_of
 from discreet.evaluate.frontier import Run
 from discreet.evaluate.owners import epsilon_of
 from discreet.models import LinearRegression, LogisticRegression, Ridge
@@ -263,14 +263,23 @@ def test_frames_and_missing_rows():
     assert scores(frontier(by_place, more, y, **study)) == expected
 
 
-def test_units_are_no_features_of_the_ceiling():
-    """A column that names people serves the private fit alone; a public n follows the number of rows."""
-    frame = pl.DataFrame(DATA.X, ["a", "b"]).with_columns(who=pl.Series(np.arange(500) // 2))
+def test_units_are_no_features_of_the_ceiling_and_nobody_is_in_training_and_test():
+    """A column that names people serves the private fit and the split alone; a public n follows the number of rows."""
+    frame = pl.DataFrame(DATA.X, ["a", "b"]).with_columns(who=pl.Series(np.arange(500) // 7 + 10**12))
     people = LinearRegression(bounds=Bounds({"a": (-1, 1), "b": (-1, 1)}, target=(-2, 2)), unit="who")
-    found = frontier(people, frame, DATA.y, epsilons=[30.0], ns=[400], repeats=1)
-    plain = frontier(fast(), *DATA, epsilons=[30.0], ns=[400], repeats=1)
-    assert found.at(found.ceilings["LinearRegression"]) == plain.at("scikit-learn LinearRegression")
+    found = frontier(people, frame, DATA.y, epsilons=[30.0], ns=[390], repeats=1)
+    rows, _ = rows_of(frame, DATA.y, {"people": people}, 0.2)
+    train, test = rows.split(0, 0, 390)
+    plain = Plain().fit(DATA.X[train], DATA.y[train]).score(DATA.X[test], DATA.y[test])
+    assert found.at(found.ceilings["LinearRegression"]).median == pytest.approx(plain, abs=1e-12)
     assert found.kept("LinearRegression", 30.0) > 0.5
+    for repeat in range(20):
+        train, test = rows.split(0, repeat, 390)
+        assert len(test) == 100 and len(train) == 390 and not {*(train // 7)} & {*(test // 7)}
+        assert rows.split(0, repeat, 50)[0].tolist() == train[:50].tolist()
+    with pytest.raises(ValueError, match="one `unit`"):
+        both = [people, LinearRegression(bounds=people.bounds, unit="a")]
+        frontier(both, frame, DATA.y, epsilons=[1.0], repeats=1)
     job = running.Job(fast(n=500), 1.0, 123, 0)
     assert running._seeded(job, 0).n == 123 and running._seeded(running.Job(fast(), 1.0, 9, 0), 0).n is None
 

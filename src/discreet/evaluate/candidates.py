@@ -83,11 +83,11 @@ def rows_of(X: Any, y: Any, models: Mapping[str, Any], test: float) -> tuple[Row
             whole &= np.isfinite(part).reshape(len(y), -1).all(axis=1)
     kept = np.flatnonzero(whole)
     plain, y, X = (part if whole.all() else _taken(part, kept) for part in (plain, y, X))
-    held = _held(test, len(y))
+    held, owned = _held(test, len(y)), _units(X, units)
     if isinstance(plain, np.ndarray) and not units and all(map(_simple, models.values())):
         columns = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         return Rows(plain, y, plain, held), {name: _ordered(m, plain.shape[1], columns) for name, m in models.items()}
-    return Rows(X, y, plain, held), dict(models)
+    return Rows(X, y, plain, held, owned), dict(models)
 
 
 def _taken(part: Any, kept: Any) -> Any:
@@ -121,6 +121,16 @@ def _without(X: Any, units: set[Any]) -> Any:
     if missing:
         raise ValueError(f"The `unit` {missing[0]!r} must be a column of X.")
     return X.drop(columns=list(units)) if hasattr(X, "iloc") else X.drop(*units)
+
+
+def _units(X: Any, units: set[Any]) -> Any:
+    """Whose each row is, as whole numbers."""
+    if not units:
+        return None
+    if len(units) > 1:
+        raise ValueError(f"The estimators of a frontier have one `unit`. Got {sorted(units)}. Hint: one frontier each.")
+    (unit,) = units
+    return np.unique([str(value) for value in np.asarray(X[unit])], return_inverse=True)[1]
 
 
 def _simple(model: Any) -> bool:

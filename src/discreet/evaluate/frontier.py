@@ -182,7 +182,7 @@ def frontier(
     epsilons : what to try.
     ns : numbers of training rows; a quarter, half and all of those that are not held out if None.
     repeats : how often, each with a fresh split and fresh noise. Smaller sets of rows are parts of larger ones, and
-        all estimators see the same.
+        all estimators see the same. Where estimators name a `unit`, no unit is in training and in the test.
     n_jobs : how many processes, as in scikit-learn: None for one, -1 for all cores. The scores do not depend on it.
     score : R² or accuracy if None; or the name of a scorer of scikit-learn; or a function of model, X and y, larger
         is better (without a cache).

@@ -46,17 +46,29 @@ class Rows:
     X, y : what private models learn from; X is an array or a frame.
     plain : the same features as an array of numbers, for models of scikit-learn; X where it cannot be one.
     held : how many rows are kept for the test.
+    units : whose each row is, as whole numbers, where rows have owners: nobody is in training and in the test.
     """
 
     X: Any
     y: Any
     plain: Any
     held: int
+    units: Indices | None = None
 
     def split(self, seed: int, repeat: int, n: int) -> tuple[Indices, Indices]:
-        """Training and test rows; smaller training sets are parts of larger ones."""
-        order = np.random.default_rng([seed, repeat]).permutation(len(self.y))
-        return order[self.held : self.held + n], order[: self.held]
+        """Training and test rows; smaller training sets are parts of larger ones.
+
+        Rows of one owner stay together. The one at the border is in the test: training may have a few rows less.
+        """
+        draw = np.random.default_rng([seed, repeat])
+        order = draw.permutation(len(self.y))
+        if self.units is None:
+            return order[self.held : self.held + n], order[: self.held]
+        turn = draw.permutation(int(self.units.max()) + 1)[self.units[order]]
+        order = order[np.argsort(turn, kind="stable")]
+        border = self.units[order[self.held - 1]]
+        rest = order[self.held :]
+        return rest[self.units[rest] != border][:n], order[: self.held]
 
 
 def taken(X: Any, rows: Indices) -> Any:
