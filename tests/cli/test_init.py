@@ -26,7 +26,7 @@ def test_by_options(run):
 
 def test_by_questions_that_explain_themselves(run):
     (run.folder / "v.csv").write_text("age,ward,name\n")
-    answers = ["row", "number", "0 120", "category", "north, south", "skip", "5000", "1.5", "", ""]
+    answers = ["row", "number", "0 120 whole", "category", "north, south", "skip", "5000", "1.5", "", ""]
     result = run("init", "v.csv", input="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
     for wanted in (
@@ -39,7 +39,8 @@ def test_by_questions_that_explain_themselves(run):
         assert wanted in result.output
     facts = read(run.folder / "privacy.toml")
     assert (facts.n, facts.epsilon, facts.delta, facts.unit) == (5000, 1.5, 2e-6, "row")
-    assert facts.columns["age"].high == 120 and facts.columns["ward"].values == ("north", "south")
+    assert facts.columns["age"].high == 120 and facts.columns["age"].whole
+    assert facts.columns["ward"].values == ("north", "south")
 
 
 def test_types_of_parquet_are_suggested_and_values_not_read(run):
@@ -67,6 +68,7 @@ def test_a_mistake_is_asked_again(run):
         assert told in result.output, told
     facts = read(run.folder / "privacy.toml")
     assert (facts.columns["age"].high, facts.n, facts.epsilon, facts.delta) == (120, 5000, 1.5, 1e-6)
+    assert not facts.columns["age"].whole
 
 
 def test_truths_of_parquet(run):

@@ -27,7 +27,8 @@ KIND = """\
 RANGE = """\
 The range of {name!r}: which values are possible by their meaning, or by the code book (an age: 0 to 120).
   Values outside are clipped. Too wide a range costs accuracy, too narrow a one bends the answer; neither costs privacy.
-  Do not look it up in the data: the largest value there belongs to somebody."""
+  Do not look it up in the data: the largest value there belongs to somebody.
+  Where only whole numbers are possible, say so: 0:120 whole."""
 VALUES = """\
 The values of {name!r}, separated by commas, as the code book lists them. Any other value counts as missing.
   They are never collected from the data, since a rare one would give its holder away."""
@@ -274,7 +275,8 @@ def _kind(text: str) -> str:
 def _ranged(name: str, text: str) -> Column:
     from discreet.cli.facts import Column
 
-    return Column(name, "number", *_range(name, text))
+    ends = text.removesuffix("whole")
+    return Column(name, "number", *_range(name, ends), whole=ends != text)
 
 
 def _valued(name: str, sort: str, text: str) -> Column:
