@@ -2,7 +2,8 @@
 
     python benchmarks [--quick] [--only NAME ...] [--out FILE]
 
-Each runs in a process of its own. One that fails or finds no data is written down as such, and the rest still run.
+Each runs in a process of its own. One that fails or finds no data is written down as such, and the rest still run. With
+--only, what the page says of the others stays.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import ast
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -55,7 +57,8 @@ class Run:
         """Its part of the page; what is a table already stays one."""
         text = self.text if self.text.lstrip().startswith("|") else f"```text\n{self.text}\n```"
         failed = " **It failed.**" if self.failed else ""
-        return f"## {self.name}\n\n{purpose(self.name)}\n\n`{self.command}`, {self.seconds:.0f} s.{failed}\n\n{text}\n"
+        how = f"`{self.command}`, {date.today():%Y-%m-%d}, {self.seconds:.0f} s.{failed}"
+        return f"## {self.name}\n\n{purpose(self.name)}\n\n{how}\n\n{text}\n"
 
 
 def purpose(name: str) -> str:
@@ -92,12 +95,20 @@ def machine() -> Iterator[str]:
     yield f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in PACKAGES)
 
 
-def write(runs: list[Run], path: Path, quick: bool) -> None:
-    """The page, whole or not at all."""
-    how = "quick runs: orders of magnitude" if quick else "full runs"
-    head = ["# Benchmarks", "", f"Made by `make bench` ({how}). Figures are ratios within one run where they can be."]
+def sections(page: str) -> dict[str, str]:
+    """The parts of a page, by the benchmark's name."""
+    parts = re.split(r"^## (\w+)\n", page, flags=re.MULTILINE)[1:]
+    return {name: f"## {name}\n{text.rstrip()}\n" for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def write(runs: list[Run], path: Path) -> None:
+    """The page, whole or not at all; of benchmarks that were not run, what it said before."""
+    known = sections(path.read_text("utf-8")) if path.is_file() else {}
+    known |= {run.name: run.section() for run in runs}
+    head = ["# Benchmarks", "", "Made by `make bench`. Figures are ratios within one run where they can be."]
+    head += ["A command with `--quick`, or with few rows, tells orders of magnitude.", "", *machine(), ""]
     part = path.with_suffix(".part")
-    part.write_text("\n".join([*head, "", *machine(), ""]) + "\n" + "\n".join(r.section() for r in runs), "utf-8")
+    part.write_text("\n".join(head) + "\n" + "\n".join(known[name] for name in SCRIPTS if name in known), "utf-8")
     part.replace(path)
 
 
@@ -112,7 +123,7 @@ def main() -> int:
         arguments = hurried if asked.quick else full
         if arguments is not None and (not asked.only or name in asked.only):
             runs.append(run(name, arguments))
-            write(runs, asked.out, asked.quick)  # what was measured is kept, whatever comes next
+            write(runs, asked.out)  # what was measured is kept, whatever comes next
     print(f"Written: {asked.out}", file=sys.stderr)
     return int(any(r.failed for r in runs))
 
