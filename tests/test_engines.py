@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from functools import cache
 
 import numpy as np
 import polars
@@ -32,6 +33,7 @@ JOBS = {  # settings with which these, that may ask for hundreds of sums, ask fo
     "SGDClassifier": {"rate": 0.5, "epochs": 1.5},
     "SGDRegressor": {"rate": 0.5, "epochs": 1.5},
 }
+QUICK = {"BayesianLinearRegression": {"draws": 64, "chains": 1}}  # draws follow from the release: a few show as much
 
 
 def prepared(name):
@@ -70,20 +72,32 @@ def opened(engine, table, features, target, unit, folder):
     return {"polars": table.lazy(), "arrow": table.to_arrow()}[engine], target
 
 
-def agree(name, kind, give, **options):
-    """The release of rows that `give` hands over is that of the same rows in memory."""
+def posed(name, kind, few):
+    """An estimator, a table for it, and the names of its features, its target and its unit."""
+    options = QUICK.get(name, {}) | (JOBS.get(name, {}) if few else {})
     estimator = prepared(name).set_params(random_state=11, ledger=None, **options)
-    unit = kind != "rows"
+    unit = "person" if kind != "rows" else None
     if unit:
-        estimator.set_params(unit="person", max_rows_per_unit=2 if kind == "limit" else None)
+        estimator.set_params(unit=unit, max_rows_per_unit=2 if kind == "limit" else None)
     table, statistic = table_of(estimator), isinstance(estimator, checks.Asked)
     features = [column for column in table.columns if column.startswith("x")]
-    target = None if statistic or not estimator.supervised else "y"
-    roles = {"labels": hasattr(estimator, "classes"), "unit": "person" if unit else None}
-    held = [*features, "person"] if unit else features
-    memory = Memory(table.select(held), table[target] if target else None, **roles)
-    wanted, learnt = _bits(estimator.fit(memory).release_), coefficients(estimator)
-    found = estimator.fit(*give(table, features, target, "person" if unit else None))
+    return estimator, table, features, None if statistic or not estimator.supervised else "y", unit
+
+
+@cache
+def in_memory(name, kind, few):
+    """What rows in memory give: the same for every engine."""
+    estimator, table, features, target, unit = posed(name, kind, few)
+    roles = {"labels": hasattr(estimator, "classes"), "unit": unit}
+    held = [*features, unit] if unit else features
+    estimator.fit(Memory(table.select(held), table[target] if target else None, **roles))
+    return _bits(estimator.release_), coefficients(estimator)
+
+
+def agree(name, kind, give, few=False):
+    """The release of rows that `give` hands over is that of the same rows in memory."""
+    estimator, *asked = posed(name, kind, few)
+    found, (wanted, learnt) = estimator.fit(*give(*asked)), in_memory(name, kind, few)
     assert _bits(found.release_) == wanted
     assert np.array_equal(coefficients(found), learnt)
 
@@ -136,4 +150,4 @@ def test_spark(spark, name, unit):
         frame = spark.createDataFrame(some.to_arrow())
         return frame.coalesce(1).persist() if placed else frame.repartition(3), target
 
-    agree(name, unit, give, **JOBS.get(name, {}))
+    agree(name, unit, give, few=True)

@@ -90,9 +90,14 @@ def densities(model: Any, feature: Any = 0, confidence: float = 0.9, beside: Any
     else:
         draws["beside it"] = beside.posterior_[:, 1 + place]
     tails = (1 - confidence) / 2, (1 + confidence) / 2
-    reach = [np.quantile(values, [0.001, 0.999]) for values in draws.values()]
-    grid = np.linspace(min(low for low, _ in reach), max(high for _, high in reach), POINTS)
+    # one may be far narrower than the other: each has points of its own, to where nothing is left of it
+    grid = np.unique([_points(values) for values in draws.values()])
     return [_density(label, values, grid, tails) for label, values in draws.items()]
+
+
+def _points(values: Floats) -> Floats:
+    low, high = np.quantile(values, [0.001, 0.999])
+    return np.linspace(low - (high - low) / 4, high + (high - low) / 4, POINTS)
 
 
 def _density(label: str, values: Floats, grid: Floats, tails: tuple[float, float]) -> Density:
