@@ -52,7 +52,8 @@ style: $(VENV)/.installed-test $(VENV)/.installed-check  ## style and types alon
 	$(BIN)/mypy
 
 docs: $(VENV)/.installed-docs  ## the documentation, as a site in site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html in a browser."
 
 bench: $(VENV)/.installed-test  ## speed and accuracy next to peers, into benchmarks/results.md (QUICK=1: minutes, not hours)
 	$(BIN)/python benchmarks $(if $(QUICK),--quick)

@@ -77,6 +77,25 @@ def test_figures_are_small_and_shown():
         assert f"figures/{figure.name}" in pages, figure.name
 
 
+def test_comments_stay_on_the_line_of_their_code():
+    """A page has room for a hundred characters of code: a comment that ends beyond goes on as if it were code."""
+    found = {
+        f"{page.name}: {line}"
+        for page in DOCS.glob("*.md")
+        for block in re.findall(r"^```pycon\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+        for line in block.splitlines()
+        if len(line) > 98 and re.match(r"(>>>|\.\.\.).*\S {2,}# (?!doctest)", line)
+    }
+    assert found == set()
+
+
+def test_search_works_from_disk_without_the_net():
+    """The plugin's own helper is fetched from elsewhere: ours is in the site, by a name that the plugin knows."""
+    settings = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert "\n  - offline\n" in settings and "    - iframe-worker.js\n" in settings
+    assert 'location.protocol === "file:"' in (DOCS / "iframe-worker.js").read_text("utf-8")
+
+
 # -- the tour, as one would paste it -----------------------------------------------------------------------------------
 
 SETTING_UP = ("pip ", "make ", "git ", "cd ", "python -m venv", ". .venv", "source ")  # not run: it installs

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.stores import uncovered
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 GALLERY = Path(__file__).parents[1] / "docs" / "gallery.md"
 SLOW = {"demo", "own_model", "pictures", "pseudonyms"}  # many fits; an audit; a key that is slow on purpose
@@ -43,3 +45,18 @@ def test_the_gallery_has_them_all():
     page = GALLERY.read_text(encoding="utf-8")
     assert len(NAMES) >= 10
     assert [name for name in NAMES if f"examples/{name}.py" not in page] == []
+
+
+def test_the_pictures_of_the_site_are_of_the_code_beside_them():
+    """The same models, ε and charges; and a ledger of which a promise covers everything."""
+    pictures = runpy.run_path(str(EXAMPLES / "pictures.py"))
+    source = (EXAMPLES / "pictures.py").read_text(encoding="utf-8")
+    frontier, plots = ((GALLERY.parent / name).read_text(encoding="utf-8") for name in ("frontier.md", "plots.md"))
+    asked = re.search(r"epsilons=\[.*?\], repeats=\d+", source)[0]
+    assert asked in frontier and all(f'"{name}": LinearRegression(' in frontier for name in pictures["METHODS"])
+    assert frontier.count(": LinearRegression(") == len(pictures["METHODS"])
+    charges = re.findall(r"^    (?:model = )?(\w+\(.*ledger=ledger\))", source, re.M)
+    assert len(charges) == 4 and all(charge in plots for charge in charges[1:])
+    ledger, model = pictures["charged"]()
+    assert str(tuple(entry.name for entry in ledger.entries)) in plots and uncovered(ledger.entries) == ""
+    assert f"LinearRegression({model.epsilon}, " in plots and source.count(f"LinearRegression({model.epsilon}, ") == 2

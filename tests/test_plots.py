@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from scipy.stats import norm
 
-from discreet import Bounds, Budget, Ledger, accounting, evaluate, plots
+from discreet import Bounds, Budget, Ledger, NotPrivateWarning, accounting, evaluate, plots
 from discreet.evaluate import Frontier
 from discreet.evaluate.frontier import Run
 from discreet.events import Approximate, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
@@ -20,12 +20,15 @@ from discreet.models import BayesianLinearRegression, LinearRegression, Logistic
 from discreet.plots import adversary, coefficients, ledger, loss, style
 from discreet.plots.adversary import beliefs, beyond, promise, reading
 from discreet.plots.coefficients import bars
-from discreet.plots.frontier import limits, lines
+from discreet.plots.frontier import limits, lines, size
 from discreet.plots.law import law
 from discreet.plots.ledger import account
 from discreet.plots.loss import losses, words
 from discreet.plots.posterior import densities
 from discreet.release import Release
+
+from .overlaps import beyond as cut_off
+from .overlaps import overlaps, texts
 
 matplotlib.use("Agg")
 
@@ -68,7 +71,8 @@ def linear():
 @pytest.fixture(scope="module")
 def bayesian():
     X, y = people()
-    return BayesianLinearRegression(0.5, bounds=BOUNDS, draws=400, chains=4).fit(X, y)
+    with pytest.warns(NotPrivateWarning):
+        return BayesianLinearRegression(0.5, bounds=BOUNDS, draws=400, chains=4, random_state=0).fit(X, y)
 
 
 # the frontier -----------------------------------------------------------------------------------------
@@ -99,12 +103,12 @@ def test_frontier_is_drawn_as_it_is():
     result = made("a", "b")
     ax = result.plot()
     assert [tuple(line.get_ydata()) for line in ax.lines] == [tuple(line.middle) for line in lines(result)]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ceiling: top", "a", "b", "floor: mean"]
     assert [text.get_text() for text in ax.get_xticklabels()] == ["0.1", "1", "10"] and ax.get_xscale() == "log"
     assert ax.get_title(loc="left") == "400 rows to learn from" and ax.get_ylabel() == "R²"
     assert plots.frontier(result, "n", axes=ax) is ax
     figure = result.figure()
-    assert len(figure.axes) == 2 and "NOT private" in figure.get_supxlabel()
+    assert len(figure.axes) == 2 and "NOT private" in " ".join(figure.get_supxlabel().split())
     assert len(made("a", ns=(9,)).figure().axes) == 1
 
 
@@ -114,6 +118,62 @@ def test_what_falls_far_below_the_floor_leaves_the_picture():
     deep = dataclasses.replace(deep, runs=(*deep.runs, Run("a", "private", 0.01, 100, 0, -500.0)))
     low, high = limits(lines(deep))
     assert -0.5 < low < 0 and 0.9 < high < 1.1 and lines(deep)[1].middle[0] == -500
+
+
+def level(*scores, floor=0.0, ceiling=-0.004, label="top"):
+    """Scores of a model at three ε, each with three repeats, where the ceiling is no better than the floor."""
+    runs = [
+        Run("a", "private", e, n, r, score - 0.001 * r)
+        for e, score in zip((0.1, 1.0, 10.0), scores, strict=True)
+        for n in (100, 400)
+        for r in range(3)
+    ]
+    ends = [(label, "ceiling", ceiling), ("mean", "floor", floor)]
+    runs += [Run(name, kind, None, n, r, score) for name, kind, score in ends for n in (100, 400) for r in range(3)]
+    return Frontier(tuple(runs), {"a": label}, "R²", quantiles=(0.0, 1.0))
+
+
+@pytest.mark.parametrize("scores", [(-18.0, -0.3, -0.006), (0.0, 0.0, 0.0), (-18.0, -6.0, -2.0), (-0.5, -0.5, 0.001)])
+def test_where_there_is_nothing_to_learn_all_that_matters_is_in_the_picture(scores):
+    """Ceiling, floor and the best line's end; and differences below a twentieth are not blown up."""
+    for against, ceiling in (("epsilon", -0.004), ("n", -0.004), ("epsilon", -0.5), ("n", -0.5)):
+        shown = lines(level(*scores, ceiling=ceiling), against)
+        low, high = limits(shown)
+        assert high - low >= 0.05
+        ends = max(line.middle[-1] for line in shown if line.kind == "private")
+        assert all(low < value < high for value in (ceiling, 0.0, ends))
+    assert low > -4  # what is far worse leaves it
+
+
+def test_the_axis_is_of_the_size_of_the_score():
+    """A score that is no share, such as a squared error: a twentieth of what the floor scores."""
+    result = dataclasses.replace(level(-2e6, -1e6, -1e6, floor=-1e6, ceiling=-1e6), measure="neg_mean_squared_error")
+    assert size(result) == 1e6 and size(made("a")) == 1.0
+    low, high = result.plot().get_ylim()
+    assert 0.05e6 <= high - low < 0.1e6 and low < -1e6 < high
+
+
+@pytest.mark.parametrize("scores", [(-18.0, -0.3, -0.006), (0.0, 0.0, 0.0), (0.1, 0.3, 0.5)])
+def test_names_do_not_lie_on_each_other(scores):
+    """Also where ceiling, floor and the private line are one, or the ceiling is below the floor."""
+    for ceiling in (-0.02, 0.0, 0.6):
+        figure = level(*scores, ceiling=ceiling, label="scikit-learn LogisticRegression").figure()
+        found = texts(figure)
+        assert overlaps(found) == [] and cut_off(found, figure.bbox) == []
+    alone = made("a model", ns=(9,)).figure()
+    alone.suptitle("NOT PRIVATE: an evaluation on private rows that nobody paid for. Do not publish it.")
+    assert len(alone.axes) == 1 and cut_off(texts(alone), alone.bbox) == []
+
+
+def test_lines_below_the_picture_say_so():
+    names = [text.get_text() for text in level(-18.0, -0.3, -0.006).plot("n").get_legend().get_texts()]
+    assert [name.replace("\n", " ") for name in names] == [
+        "ceiling: top",
+        "ε = 0.1 (below the picture)",
+        "ε = 1 (below the picture)",
+        "ε = 10",
+        "floor: mean",
+    ]
 
 
 # the ledger -------------------------------------------------------------------------------------------
@@ -329,6 +389,10 @@ def test_marks_do_not_touch():
     ax.set_xscale("log")
     style.marks(ax.xaxis, [1000, 1010, 2000, 16000], ",.0f")
     assert [text.get_text() for text in ax.get_xticklabels()] == ["1,000", "2,000", "16,000"]
+    style.marks(ax.xaxis, [235, 1175, 8225, 11750], ",.0f", gap=0.2)
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["235", "1,175", "11,750"]  # the ends have theirs
+    style.marks(ax.xaxis, [3.0])
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["3"]
 
 
 def test_text_stays_within_the_picture(linear):

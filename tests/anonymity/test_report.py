@@ -163,3 +163,20 @@ def test_the_lattice_shows_its_frontier(result):
     assert groups["not anonymous"] == nodes - good and groups["chosen"] == 1
     with pytest.raises(NotSupported, match="picture"):
         plots.lattice({"a": 20, "b": 20}, [])
+
+
+def test_what_was_asked_for_and_what_was_reached_are_told_apart(monkeypatch):
+    """Groups of seven where k = 5: the sentence has both, and the line of the picture is what was asked for."""
+    from discreet.anonymity import report
+
+    lines = []
+    drawn = plots.class_sizes
+    monkeypatch.setattr(report, "class_sizes", lambda *given, k: lines.append(k) or drawn(*given, k=k))
+    table = pl.DataFrame({"age": [20] * 7 + [60] * 8})
+    trees = {"age": Hierarchy.intervals(0, 99, width=10)}
+    text = anonymise(table, trees, k=5).report(original=table).text
+    assert "with at least 6 others, where 4 were asked for (k = 5)." in text and lines == [5]
+    exact = anonymise(table, trees, k=7).report(original=table).text
+    assert "with at least 6 others, as was asked for (k = 7)." in exact and lines == [5, 7]
+    legend = plots.class_sizes([7, 8], k=5).axes[0].get_legend().get_texts()
+    assert [text.get_text() for text in legend] == ["asked for: k = 5", "after"]

@@ -46,7 +46,7 @@ def class_sizes(after: Any, before: Any = None, *, k: int | None = None) -> Any:
     Parameters
     ----------
     after, before : sizes, or anything with `classes` or `sizes`: a result of `anonymise`, or of `risk`.
-    k : where to draw the line below which no group may lie.
+    k : what was asked for: a line is drawn below which no group may lie.
 
     >>> figure = class_sizes([5, 5, 12], before=[1, 1, 2, 4, 14], k=5)
     """
@@ -63,7 +63,7 @@ def class_sizes(after: Any, before: Any = None, *, k: int | None = None) -> Any:
         ax.bar(places + (number - (len(shown) - 1) / 2) * width, rows, width, label=name, **style)
     if k is not None:
         line = float(np.interp(k, edges, np.arange(len(edges)) - 0.5))
-        ax.axvline(line, color="black", linestyle=":", label=f"k = {k}")
+        ax.axvline(line, color="black", linestyle=":", label=f"asked for: k = {k}")
     ax.set_xticks(places, [_range(a, b - 1) for a, b in pairwise(edges)], rotation=30, fontsize=8)
     ax.set(xlabel="rows in the group", ylabel="share of the rows")
     ax.legend(frameon=False)

@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.anonymity import words
 from discreet.anonymity.attacks import Disclosure, background_attack, homogeneity_attack
+from discreet.anonymity.criteria import KAnonymity
 from discreet.anonymity.plots import class_sizes, data_uri
 from discreet.anonymity.result import Anonymised
 from discreet.anonymity.risk import Risk, risk
@@ -79,8 +80,8 @@ def report(
     >>> rows = {"age": [20, 21, 24, 60, 66, 67], "ill": ["flu", "flu", "cold", "flu", "cold", "cold"]}
     >>> page = anonymise(rows, ages, sensitive=["ill"], k=3).report(original=rows)
     >>> print(page.text.splitlines()[2])
-    Every published row shares its listed columns with at least 2 others. 0% of 6 rows were left out. Of the detail in
-    the listed columns 9.1% was lost.
+    Every published row shares its listed columns with at least 2 others, as was asked for (k = 3). 0% of 6 rows were
+    left out. Of the detail in the listed columns 9.1% was lost.
     """
     names = list(result.levels)
     others = [c for c in result.table.columns if c not in names] if sensitive is None else list(sensitive)
@@ -101,17 +102,36 @@ def report(
     if disclosed:
         parts.append(("What a group gives away about everybody in it", [], _disclosures(disclosed)))
     lead = _lead(result, after)
-    picture = data_uri(class_sizes(after, before, k=_least(after)))
+    picture = data_uri(class_sizes(after, before, k=_asked(result)))
     return Report(title, _html(title, lead, parts, picture), _text(title, lead, parts))
 
 
 def _lead(result: Anonymised, after: Risk) -> str:
-    shared = f"at least {_least(after) - 1} others" if len(after.sizes) else "nobody: no row was published"
+    shared = _reached(_least(after), _asked(result)) if len(after.sizes) else "nobody: no row was published"
     return (
         f"Every published row shares its listed columns with {shared}. {percent(result.suppressed)} of "
         f"{result.rows:,} rows were {_gone(result)}. Of the detail in the listed columns "
         f"{percent(result.losses['ncp'])} was lost."
     )
+
+
+def _reached(least: int, asked: int | None) -> str:
+    """How many others a row looks like, beside how many were asked for.
+
+    >>> _reached(5, 5), _reached(7, 5)
+    ('at least 4 others, as was asked for (k = 5)', 'at least 6 others, where 4 were asked for (k = 5)')
+    >>> _reached(3, None), _reached(2, 2)
+    ('at least 2 others', 'at least 1 other, as was asked for (k = 2)')
+    """
+    others = f"at least {least - 1} other" + ("" if least == 2 else "s")
+    if asked is None:
+        return others
+    return f"{others}, {'as was' if least == asked else f'where {asked - 1} were'} asked for (k = {asked})"
+
+
+def _asked(result: Anonymised) -> int | None:
+    """The k that was asked for; None where groups of any size were."""
+    return max((one.k for one in result.criteria if isinstance(one, KAnonymity)), default=None)
 
 
 def _least(found: Risk) -> int:

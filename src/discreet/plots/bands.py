@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,11 @@ from discreet.plots.style import axes as new_axes
 from discreet.plots.style import look, marks, quiet
 
 Floats = NDArray[np.float64]
-BOUNDS = {"ceiling": "-", "floor": ":"}
+ORDER = ("ceiling", "private", "floor")
+BOUNDS: dict[str, dict[str, Any]] = {
+    "ceiling": {"color": "0.5", "linewidth": 0.8, "linestyle": "-"},
+    "floor": {"color": "0.3", "linewidth": 1.0, "linestyle": ":"},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,37 +42,35 @@ class Line:
         return cls(label, x, middle, low, high, kind)
 
 
-def draw(lines: Sequence[Line], axes: Any = None, kind: str = "g") -> Any:
-    """The lines, over a logarithmic axis with marks where they have points (written as `kind` says)."""
+def draw(lines: Sequence[Line], axes: Any = None, kind: str = "g", bottom: float = -math.inf) -> Any:
+    """The lines, over a logarithmic axis with marks where they have points (written as `kind` says).
+
+    Names of lines that lie below the `bottom` of the picture say so. Ceiling and floor may lie on each other, and all
+    lines on both: so names are in a list, in the order in which lines should lie, and never at the lines themselves.
+    """
     with quiet():
         axes = new_axes(axes)
-        private = [line for line in lines if line.kind == "private"]
-        for number, line in enumerate(private):
-            style = look(number)
-            axes.plot(line.x, line.middle, label=line.label, **style)
-            axes.fill_between(line.x, line.low, line.high, color=style["color"], alpha=0.13, linewidth=0)
-        for line in lines:
-            if line.kind != "private":
-                _bound(axes, line)
+        drawn = [(line, _drawn(axes, line, number)) for number, line in enumerate(lines)]
         axes.set_xscale("log")
         marks(axes.xaxis, [float(x) for line in lines for x in line.x], kind)
-        if len(private) == len(lines):
-            axes.legend(loc="best")
-        else:  # the names of ceiling and floor stand at the right, and so do those of the lines
-            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        drawn.sort(key=lambda one: ORDER.index(one[0].kind))
+        names = [_name(line, bottom) for line, _ in drawn]
+        aside = drawn[0][0].kind == "ceiling"
+        where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if aside else {"loc": "best"}
+        axes.legend([handle for _, handle in drawn], names, **where)
     return axes
 
 
-def _bound(axes: Any, line: Line) -> None:
-    """What a private model lies between, named outside, where no line is."""
-    axes.plot(line.x, line.middle, color="0.5", linewidth=0.8, linestyle=BOUNDS[line.kind])
-    axes.annotate(
-        textwrap.fill(line.label, 20, break_on_hyphens=False),
-        (1, line.middle[-1]),
-        (6, 0),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        va="center",
-        fontsize=7.5,
-        color="0.25",
-    )
+def _drawn(axes: Any, line: Line, number: int) -> Any:
+    """A line on the axes: its handle."""
+    style = look(number) if line.kind == "private" else BOUNDS[line.kind]
+    (handle,) = axes.plot(line.x, line.middle, **style)
+    if line.kind == "private":
+        axes.fill_between(line.x, line.low, line.high, color=style["color"], alpha=0.13, linewidth=0)
+    return handle
+
+
+def _name(line: Line, bottom: float) -> str:
+    """What a line is called beside the picture."""
+    below = " (below the picture)" if float(line.middle.max()) < bottom else ""
+    return textwrap.fill(line.label + below, 20, break_on_hyphens=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from discreet.plots.bands import Line, draw
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.frontier import Frontier
 
 DEPTH = 0.35  # below the floor, as a share of what lies between it and the ceiling: how far one need see
+LEAST = 0.05  # of the measure's size is on the axis at least: smaller differences are none
 
 
 def frontier(result: Frontier, against: str = "epsilon", *, at: float | None = None, axes: Any = None) -> Any:
@@ -24,7 +26,8 @@ def frontier(result: Frontier, against: str = "epsilon", *, at: float | None = N
         one estimator there is a line for each, if it is None.
     axes : where; new ones if None.
 
-    What falls far below the floor leaves the picture.
+    What falls far below the floor leaves the picture, and names of lines that do so say it. The best line with the
+    largest ε, or most rows, is always in it, and so are ceiling and floor, even where the floor is the higher one.
 
     Guarantee
     ---------
@@ -41,8 +44,8 @@ def frontier(result: Frontier, against: str = "epsilon", *, at: float | None = N
     'R²'
     """
     shown = lines(result, against, at)
-    axes = draw(shown, axes, "g" if against == "epsilon" else ",.0f")
-    low, high = limits(shown)
+    low, high = limits(shown, size(result))
+    axes = draw(shown, axes, "g" if against == "epsilon" else ",.0f", low)
     axes.set(xlabel="ε" if against == "epsilon" else "rows to learn from", ylabel=result.measure, ylim=(low, high))
     title(axes, _title(result, against, at))
     return axes
@@ -103,21 +106,42 @@ def _bound(result: Frontier, name: str, against: str, rows: int) -> list[dict[st
     return [{"epsilon": epsilon, **result.at(name, None, rows)._asdict()} for epsilon in result.epsilons]
 
 
-def limits(shown: list[Line]) -> tuple[float, float]:
-    """Ends of the axis of scores: from a little below the floor to a little above the ceiling."""
+def size(result: Frontier) -> float:
+    """Of what size a score is: 1 for R², accuracy and the like, else what the floor scores."""
+    from discreet.evaluate.frontier import SIGNS
+
+    if result.measure in SIGNS.values():
+        return 1.0
+    return abs(result.at(result.floor, None, result.ns[-1]).median)
+
+
+def limits(shown: list[Line], size: float = 1.0) -> tuple[float, float]:
+    """Ends of the axis of scores: from a little below the floor to a little above the ceiling.
+
+    | where | the axis |
+    | --- | --- |
+    | all scores are as good as equal | spans a share of their size, `LEAST`, at least |
+    | the ceiling is below the floor | begins below the ceiling |
+    | the best line ends below both | begins below its end |
+    | a line falls far below all of these | leaves it out |
+    """
+    private = [line for line in shown if line.kind == "private"]
+    bounds = [line for line in shown if line.kind != "private"]
     top = max(float(line.high.max() if line.kind == "private" else line.middle.max()) for line in shown)
-    bottom = min(float(line.middle.min()) for line in shown if line.kind == "floor")
-    lowest = min(float(line.low.min()) for line in shown if line.kind == "private")
-    reach = max(top - bottom, 1e-3)
-    return max(min(lowest, bottom) - 0.1 * reach, bottom - DEPTH * reach), top + 0.12 * reach
+    ends = max(float(line.middle[-1]) for line in private)
+    bottom = min(ends, *(float(line.middle.min()) for line in bounds))
+    reach = max(top - bottom, LEAST * size)
+    lowest = min(bottom, *(float(line.low.min()) for line in private))
+    middle = (reach - (top - bottom)) / 2  # what scores do not fill is shared by both sides
+    return max(lowest - 0.1 * reach, bottom - DEPTH * reach) - middle, top + 0.12 * reach + middle
 
 
 def figure(result: Frontier) -> Any:
     """Against ε and, where several were tried, against the number of rows; the note below."""
     both = ["epsilon", "n"] if len(result.ns) > 1 else ["epsilon"]
-    page, panels = sheet(len(both), (5.4, 3.4))
+    page, panels = sheet(len(both), (4.6, 3.4) if len(both) > 1 else (7.2, 3.6))
     with quiet():
         for panel, against in zip(panels, both, strict=True):
             frontier(result, against, axes=panel)
-        page.supxlabel(result.note, fontsize=7, color="0.25")
+        page.supxlabel(textwrap.fill(result.note, 130), fontsize=7, color="0.25")
     return page

@@ -70,13 +70,19 @@ def sheet(columns: int = 1, size: tuple[float, float] = (4.6, 3.6)) -> tuple[Any
         return figure, [figure.add_subplot(1, columns, i + 1) for i in range(columns)]
 
 
-def marks(axis: Any, values: Sequence[float], kind: str = "g") -> None:
-    """Marks of a logarithmic axis at these values, but for those that would touch the one before."""
-    shown: list[float] = []
-    reach = math.log(max(values) / min(values)) or 1.0
-    for value in sorted(set(values)):
-        if not shown or math.log(value / shown[-1]) > 0.08 * reach:
+def marks(axis: Any, values: Sequence[float], kind: str = "g", gap: float = 0.08) -> None:
+    """Marks of a logarithmic axis at these values, but for those that would touch another; both ends have theirs.
+
+    The `gap` between two, as a share of the axis, is what a number takes: more in small panels.
+    """
+    known = sorted(set(values))
+    first, last = known[0], known[-1]
+    near = gap * math.log(last / first)
+    shown = [first]
+    for value in known[1:-1]:
+        if min(math.log(value / shown[-1]), math.log(last / value)) > near:
             shown.append(value)
+    shown += known[1:][-1:]
     axis.set_ticks(shown, [f"{value:{kind}}" for value in shown])
     axis.set_ticks([], minor=True)
 

@@ -19,7 +19,7 @@ STUDIES = {
     "sy3": "gender by height and weight: accuracy, ROC and coefficients of private classifiers",
     "sy4": "budget split, and accuracy against ε and n on synthetic data",
     "sy5": "drug sensitivity: trade-offs and five methods",
-    "sy6": "UCI regression: SSP, AdaSSP, noise levels, maps, intercept, clipping",
+    "sy6": "UCI regression: SSP and AdaSSP, how much noise, how rows are bounded, intercept, clipping",
     "sy8": "private logistic regression on MNIST 4 and 9: error against n and ε, noise against weights",
     "sy9": "private gradient descent on MNIST 4 and 9: batches, dimensions, epochs, ε",
     "people": "privacy for people, not rows: what it costs to protect a patient with all of their visits",

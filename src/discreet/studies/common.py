@@ -19,11 +19,13 @@ from scipy.stats import rankdata
 
 import discreet as dc
 from discreet.models import LinearRegression
+from discreet.plots.style import marks
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
 
 DELTA = 1e-6
+WIDTH = 8.0  # of a figure, in inches: on a page of text its letters are about as large as the text's
 # told apart without colour: by grey, by dash and by mark
 LINES: tuple[Row, ...] = (
     {"color": "0.0", "linestyle": "-", "marker": "o"},
@@ -195,12 +197,37 @@ def band(panel: Any, x: Sequence[float], found: Sequence[tuple[float, float]], l
     panel.fill_between(x, mean - 2 * error, mean + 2 * error, color=look["color"], alpha=0.15, linewidth=0)
 
 
-def errors_on(panel: Any) -> None:
+def errors_on(panel: Any, low: float = 0.008) -> None:
     """A logarithmic axis of error rates, with marks that read as percentages."""
-    marks = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-    panel.set(yscale="log", ylim=(0.008, 0.7))
-    panel.set_yticks(marks, [f"{mark:.0%}" for mark in marks])
+    shown = [mark for mark in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if mark > low]
+    panel.set(yscale="log", ylim=(low, 0.7))
+    panel.set_yticks(shown, [f"{mark:.0%}" for mark in shown])
     panel.set_yticks([], minor=True)
+
+
+def along(panel: Any, values: Sequence[float], label: str, gap: float = 0.18) -> None:
+    """A logarithmic axis below a panel, marked at these values where there is room for a number."""
+    panel.set(xscale="log", xlabel=label)
+    marks(panel.xaxis, list(values), "," if all(value >= 1 for value in values) else "g", gap)
+
+
+def names_above(figure: Any, panel: Any, columns: int) -> None:
+    """The names of a panel's lines, above all panels of the figure."""
+    figure.legend(*panel.get_legend_handles_labels(), loc="outside upper center", ncols=columns, fontsize=8)
+
+
+def two_lists(empty: Any, panels: dict[str, Any], columns: int = 1) -> None:
+    """The names of the lines of two panels, with a heading each, where nothing else is; the second in so many columns.
+
+    Both are to fit: a panel holds about twelve lines.
+    """
+    for place, (heading, panel) in zip(("upper center", "lower center"), panels.items(), strict=True):
+        first = place.startswith("upper")
+        look: Row = {"loc": place, "title": heading, "fontsize": 8, "ncols": 1 if first else columns}
+        names = empty.legend(*panel.get_legend_handles_labels(), **look)
+        if first:
+            empty.add_artist(names)  # else the second list takes its place
+    empty.axis("off")
 
 
 def paragraph(*sentences: str) -> str:
@@ -216,19 +243,22 @@ def save(outcome: Outcome, name: str, out: str | Path | None = None) -> tuple[Pa
         writer = csv.DictWriter(file, list(outcome.rows[0]))
         writer.writeheader()
         writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in outcome.rows)
-    import matplotlib
+    figure = drawn(outcome)
+    with _whole(picture) as part:
+        figure.savefig(part, dpi=130, format="png")
+    return picture, numbers
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+
+def drawn(outcome: Outcome) -> Any:
+    """The figure of a study, which pyplot does not know of."""
+    import matplotlib
+    from matplotlib.figure import Figure
 
     style: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
-    with plt.rc_context({**style, "lines.markersize": 4, "lines.linewidth": 1.2, "axes.titlesize": 9}):
-        figure = plt.figure(figsize=outcome.size, layout="constrained")
+    with matplotlib.rc_context({**style, "lines.markersize": 4, "lines.linewidth": 1.2, "axes.titlesize": 9}):
+        figure = Figure(figsize=outcome.size, layout="constrained")
         outcome.draw(figure)
-        with _whole(picture) as part:
-            figure.savefig(part, dpi=130, format="png")
-        plt.close(figure)
-    return picture, numbers
+    return figure
 
 
 def places(name: str, out: str | Path | None = None) -> tuple[Path, Path]:

@@ -17,11 +17,9 @@ outpatient, 10 emergency and 10 inpatient ones. Who is beyond counts as at the b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression as PlainLinear
 from sklearn.linear_model import LogisticRegression as PlainLogistic
 from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
@@ -34,29 +32,20 @@ from discreet.models.logistic import LogisticRegression
 from discreet.studies.common import (
     DELTA,
     LINES,
+    WIDTH,
     Floats,
-    MissingData,
     Outcome,
     Row,
+    along,
     averages,
-    band,
+    names_above,
     paragraph,
     run,
     seed,
     seeded,
-    table,
 )
+from discreet.studies.visits import DAYS, MOST, Visits, load
 
-MOST = {
-    "num_lab_procedures": 100.0,
-    "num_procedures": 10.0,
-    "num_medications": 60.0,
-    "number_outpatient": 20.0,
-    "number_emergency": 10.0,
-    "number_inpatient": 10.0,
-    "number_diagnoses": 10.0,
-}
-DAYS = (1.0, 14.0)
 BOUNDS = dc.Bounds([0.0] * len(MOST), list(MOST.values()), target=DAYS)
 CLASSES = dc.Bounds(BOUNDS.lower, BOUNDS.upper, classes=[0.0, 1.0])
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
@@ -69,61 +58,18 @@ PLAIN, PLAIN_PEOPLE = "not private, visits", "not private, people"
 ERRORS = {"mean": "mean stay, error in days", "count": "count, relative error"}
 SCORES = {"R2": "days in hospital, R²", "accuracy": "readmitted, accuracy", "AUC": "readmitted, AUC"}
 BY_PATIENT = " by patient"
+DIFFERENCES = {"R2": "days, R²", "AUC": "readmitted, AUC"}  # of the scores, what is drawn
+REACH = 0.015  # of an axis of differences: less than a point of R² or AUC should look small
 GROUPS = (2, 5)  # and the most visits of one patient
-
-
-@dataclass(frozen=True)
-class Visits:
-    """Features, days in hospital, whether readmitted, and whose visit it was."""
-
-    X: Floats
-    days: Floats
-    back: Floats
-    patient: NDArray[np.int64]
-    made_up: bool = False
-
-    def take(self, some: Any) -> Visits:
-        """Some of the visits."""
-        return Visits(self.X[some], self.days[some], self.back[some], self.patient[some])
-
-    @property
-    def visits(self) -> NDArray[np.int64]:
-        """How many visits the patient of each row has."""
-        _, place, counts = np.unique(self.patient, return_inverse=True, return_counts=True)
-        return np.asarray(counts[place])
 
 
 def study(quick: bool, data: str | None, workers: int) -> Outcome:
     """Every way and ε, on splits of patients of their own."""
-    visits, repeats = _data(quick, data), 2 if quick else REPEATS
+    visits, repeats = load(quick, data), 2 if quick else REPEATS
     rows = run(one_repeat, [(visits, repeat) for repeat in range(repeats)], workers)
     where = "INVENTED visits, not the study's data: no data folder was found" if visits.made_up else "the source's data"
     head = f"{len(visits.days):,} visits of {len(np.unique(visits.patient)):,} patients ({where}); {repeats} repeats."
-    return Outcome(rows, lambda figure: draw(figure, rows), (11, 6.4), tell(head, rows, visits))
-
-
-def _data(quick: bool, data: str | None) -> Visits:
-    try:
-        found = table("diabetes_130_hospitals", data)
-    except MissingData:
-        if quick:
-            return invented()
-        raise
-    X = found.select(list(MOST)).to_numpy().astype(np.float64)
-    back = (found["readmitted"].to_numpy() != "NO").astype(np.float64)
-    return Visits(X, found["time_in_hospital"].to_numpy().astype(np.float64), back, found["patient_nbr"].to_numpy())
-
-
-def invented(people: int = 6000) -> Visits:
-    """Patients of whom the ill come more often, stay longer and come back."""
-    rng = np.random.default_rng(seed(12))
-    ill = rng.gamma(2.0, 0.5, people)
-    patient = np.repeat(np.arange(people), np.minimum(rng.geometric(1 / (1 + 0.4 * ill)), 40))
-    ill = ill[patient]
-    X = rng.poisson(np.outer(0.5 + ill, [20, 1, 8, 0.4, 0.2, 0.6, 4])).astype(np.float64)
-    days = np.clip(np.rint(1 + 0.25 * X[:, 2] + 0.5 * X[:, 1] + rng.gamma(1.0, 1.0, len(ill))), *DAYS)
-    back = (rng.random(len(ill)) < 1 / (1 + np.exp(1.5 - ill - 0.5 * X[:, 5]))).astype(np.float64)
-    return Visits(X, days, back, patient, made_up=True)
+    return Outcome(rows, lambda figure: draw(figure, rows), (WIDTH, 5.6), tell(head, rows, visits))
 
 
 def one_repeat(visits: Visits, repeat: int) -> list[Row]:
@@ -223,21 +169,35 @@ def gaussian_group(epsilon: float, size: int) -> float:
 
 
 def draw(figure: Any, rows: list[Row]) -> None:
-    """Each measure against ε."""
-    panels = figure.subplots(2, 3).ravel()
-    found = averages(rows, "value", "measure", "way", "epsilon")
-    by_visit = {measure: _title(measure, "") for measure in SCORES}
-    shown = {**ERRORS, **by_visit, "accuracy" + BY_PATIENT: _title("accuracy", BY_PATIENT)}
-    for panel, (measure, title) in zip(panels, shown.items(), strict=True):
-        ways = [*WAYS, *([] if measure in ERRORS else [PLAIN, PLAIN_PEOPLE])]
-        for way, look in zip(ways, LINES, strict=False):
-            band(panel, EPSILONS, [found[measure, way, epsilon] for epsilon in EPSILONS], way, look)
-        panel.set(xscale="log", xlabel="ε", title=title)
-        panel.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
-        panel.set_xticks([], minor=True)
-        if measure in ERRORS:
-            panel.set_yscale("log")
-    figure.legend(*panels[2].get_legend_handles_labels(), loc="outside lower center", ncols=7)
+    """Errors against ε; and scores, less those of the fit without privacy on the same split of patients."""
+    grid = figure.subplots(2, 3)
+    for line, error, score in zip(grid, ERRORS, DIFFERENCES, strict=True):
+        _panel(line[0], averages(rows, "value", "measure", "way", "epsilon"), error)
+        line[0].set(title=ERRORS[error], yscale="log")
+        for panel, by in zip(line[1:], ("", BY_PATIENT), strict=True):
+            panel.axhline(0, color="0.3", linewidth=0.8, dashes=(1, 1), label="not private")
+            _panel(panel, averages(beside(rows, score + by), "value", "measure", "way", "epsilon"), score + by)
+            panel.set(title=f"{DIFFERENCES[score]}{by or ' by visit'}", ylim=(-REACH, REACH))
+        line[1].set_ylabel("more than without privacy")
+        line[2].set_yticklabels([])
+    names_above(figure, grid[0, 1], 6)
+
+
+def _panel(panel: Any, found: dict[tuple[Any, ...], tuple[float, float]], measure: str) -> None:
+    """A line for each way, with bars of two standard errors to either side."""
+    for number, (way, look) in enumerate(zip(WAYS, LINES, strict=False)):
+        mean, error = np.transpose([found[measure, way, epsilon] for epsilon in EPSILONS])
+        apart = np.array(EPSILONS) * 1.07 ** (number - 2)  # side by side, so that bars do not lie on each other
+        panel.errorbar(apart, mean, 2 * error, label=way, elinewidth=0.8, **look)
+    along(panel, EPSILONS, "ε")
+
+
+def beside(rows: list[Row], measure: str) -> list[Row]:
+    """Scores less that of the fit without privacy on the same split: to visits by visit, to people by patient."""
+    plain_way = PLAIN_PEOPLE if measure.endswith(BY_PATIENT) else PLAIN
+    some = [row for row in rows if row["measure"] == measure]
+    plain_of = {(row["epsilon"], row["repeat"]): row["value"] for row in some if row["way"] == plain_way}
+    return [{**row, "value": row["value"] - plain_of[row["epsilon"], row["repeat"]]} for row in some]
 
 
 def tell(head: str, rows: list[Row], visits: Visits) -> str:

@@ -32,12 +32,15 @@ from discreet.models.sgd import SGDClassifier
 from discreet.studies.common import (
     DELTA,
     LINES,
+    WIDTH,
     Floats,
     MissingData,
     Outcome,
     Row,
+    along,
     averages,
     band,
+    names_above,
     paragraph,
     run,
     seed,
@@ -73,7 +76,7 @@ def study(quick: bool, data: str | None, workers: int) -> Outcome:
     rows = run(split_scores, jobs, workers)
     where = "invented people, NOT the study's data: no data folder was found" if made_up else "10,000 people"
     head = f"SY3. Gender by height and weight ({where}); {repeats} splits, {TEST:.0%} of the rows to test on."
-    return Outcome(rows, lambda figure: draw(figure, rows, sizes), (11, 9), tell(head, rows, sizes))
+    return Outcome(rows, lambda figure: draw(figure, rows, sizes), (WIDTH, 7.6), tell(head, rows, sizes))
 
 
 def _data(quick: bool, data: str | None) -> tuple[Floats, Floats, bool]:
@@ -157,16 +160,20 @@ def draw(figure: Any, rows: list[Row], sizes: tuple[int, ...]) -> None:
         found = averages(rows, name, "method", "epsilon", "n")
         for panel, epsilon in zip(line, EPSILONS, strict=True):
             for method, look in zip((*METHODS, NOT_PRIVATE), LINES, strict=False):
-                band(panel, sizes, [found[method, epsilon, n] for n in sizes], method, look)
-            panel.set(xscale="log", xlabel="rows", title=f"ε = {epsilon:g}")
+                # all rows without privacy are what errors are measured from: no point of a curve
+                shown = sizes[:-1] if (name, method) == ("coefficient_error", NOT_PRIVATE) else sizes
+                band(panel, shown, [found[method, epsilon, n] for n in shown], method, look)
+            panel.set(title=f"ε = {epsilon:g}")
+            along(panel, sizes, "rows")
         line[0].set_ylabel(name.replace("_", " "))
     grid[1, 0].set(yscale="log", ylabel="coefficient error, relative")
+    grid[1, 0].yaxis.set_major_formatter("{x:g}")
     for panel, epsilon in zip(grid[2], EPSILONS, strict=True):
         for method, look in zip((*METHODS, NOT_PRIVATE), LINES, strict=False):
             panel.plot(GRID, mean_roc(rows, method, epsilon, sizes[-1]), label=method, **{**look, "marker": ""})
         panel.set(xlim=(0, 0.4), ylim=(0.5, 1), xlabel="false positives", title=f"ROC, ε = {epsilon:g}, all rows")
     grid[2, 0].set_ylabel("true positives")
-    grid[2, -1].legend(loc="lower right")
+    names_above(figure, grid[0, 0], 5)
 
 
 def mean_roc(rows: list[Row], method: str, epsilon: float, n: int) -> Floats:

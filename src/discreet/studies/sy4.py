@@ -23,6 +23,7 @@ from discreet.models.linear.auxiliary import OMEGAS, choose_split
 from discreet.studies.common import (
     DELTA,
     LINES,
+    WIDTH,
     Floats,
     Outcome,
     Row,
@@ -32,6 +33,7 @@ from discreet.studies.common import (
     run,
     seed,
     seeded,
+    two_lists,
     with_public,
 )
 
@@ -63,7 +65,7 @@ def study(quick: bool, data: str | None, workers: int) -> Outcome:
         row["panel"] = "against ε" if i < half else "against n"
     best = best_splits(splits)
     rows = [_row("split", **row) for row in _means(splits)] + [_row(**row) for row in fits]
-    return Outcome(rows, lambda figure: draw(figure, splits, best, fits), (13, 4.3), tell(fits, best, len(repeats)))
+    return Outcome(rows, lambda figure: draw(figure, splits, best, fits), (WIDTH, 6.8), tell(fits, best, len(repeats)))
 
 
 def _row(panel: str, rule: str = "", p1: Any = "", p2: Any = "", p3: Any = "", **rest: Any) -> Row:
@@ -196,8 +198,8 @@ def _private(method: str, epsilon: float, X: Floats, y: Floats, X_public: Floats
 
 
 def draw(figure: Any, splits: list[Row], best: dict[str, Row], fits: list[Row]) -> None:
-    """Three panels: split, ε, n."""
-    left, middle, right = figure.subplots(1, 3)
+    """Three panels: split, ε, n; and the names of their lines."""
+    left, middle, right, names = figure.subplots(2, 2).ravel()
     means = _means(splits)
     for rule, grey in zip(RULES, ("0.65", "0.4", "0.0"), strict=True):
         for p3, dash in zip(THIRDS, ("-", "--"), strict=True):
@@ -209,7 +211,6 @@ def draw(figure: Any, splits: list[Row], best: dict[str, Row], fits: list[Row]) 
         ylabel="correlation, auxiliary data",
         title=f"Split: {SPLIT_ROWS} rows, ε = {SPLIT_EPSILON:g}",
     )
-    left.legend(fontsize=7)
     for axes, name, key in ((middle, "against ε", "epsilon"), (right, "against n", "n")):
         found = averages((row for row in fits if row["panel"] == name), "accuracy", "method", key)
         for method, look in zip(METHODS, LINES, strict=False):
@@ -220,8 +221,8 @@ def draw(figure: Any, splits: list[Row], best: dict[str, Row], fits: list[Row]) 
     middle.set(xscale="log", xlabel="ε", title="500 private + 10 public rows")
     middle.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
     middle.minorticks_off()
-    middle.legend(loc="lower right", fontsize=7)
     right.set(xlabel="private rows", title="ε = 2, 10 public rows")
+    two_lists(names, {"split": left, "against ε and rows": middle})
 
 
 def tell(fits: list[Row], best: dict[str, Row], repeats: int) -> str:

@@ -32,6 +32,7 @@ from discreet.models import LinearRegression, Statistics
 from discreet.studies.common import (
     DELTA,
     LINES,
+    WIDTH,
     Floats,
     MissingData,
     Outcome,
@@ -83,7 +84,7 @@ def study(quick: bool, data: str | None, workers: int) -> Outcome:
     rows = [dict(zip(keys, (*key, *value, value[0] / baseline), strict=True)) for key, value in found.items()]
     where = "invented lines and drugs, NOT the study's data: no data folder was found" if made_up else "CCLE x GDSC"
     head = f"SY5. Drug sensitivity ({where}): {len(X)} cell lines, {len(responses)} drugs, splits of each: {folds}."
-    return Outcome(rows, lambda figure: draw(figure, rows, sizes, axes), (12, 10), tell(head, rows, sizes, axes))
+    return Outcome(rows, lambda figure: draw(figure, rows, sizes, axes), (WIDTH, 9.5), tell(head, rows, sizes, axes))
 
 
 def _cells(sizes: tuple[int, ...], axes: dict[str, tuple[Any, ...]]) -> list[Row]:
@@ -183,6 +184,7 @@ def draw(figure: Any, rows: list[Row], sizes: tuple[int, ...], axes: dict[str, t
             panel.set_xticks(range(len(sizes)), sizes)
             panel.set_yticks(range(len(axes[name])), [f"{v:g}" for v in axes[name]])
             panel.set(xlabel="private rows", ylabel=LABELS[name], title=method)
+            panel.tick_params(labelsize=8)
             for (i, j), value in np.ndenumerate(image):
                 panel.text(
                     j, i, f"{value:.1f}", ha="center", va="center", size=7, color="k" if value > reach / 2 else "w"
@@ -199,7 +201,9 @@ def draw(figure: Any, rows: list[Row], sizes: tuple[int, ...], axes: dict[str, t
         panel.set(
             xlabel="private rows", ylabel="Spearman's correlation", title=f"ε = {epsilon}, 10 genes, 10 public rows"
         )
-    panel.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), title=f"dotted: {BASELINE}")
+        panel.set_xticks(sizes)
+    names = panel.get_legend_handles_labels()
+    bottom.legend(*names, loc="outside lower center", ncols=4, fontsize=8, title=f"dotted: {BASELINE}")
 
 
 def tell(head: str, rows: list[Row], sizes: tuple[int, ...], axes: dict[str, tuple[Any, ...]]) -> str:

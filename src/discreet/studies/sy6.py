@@ -30,10 +30,12 @@ from discreet.models.linear.ssp import true_budget
 from discreet.studies.common import (
     DELTA,
     LINES,
+    WIDTH,
     Floats,
     MissingData,
     Outcome,
     Row,
+    along,
     averages,
     paragraph,
     run,
@@ -98,7 +100,7 @@ def study(quick: bool, data: str | None, workers: int) -> Outcome:
     return Outcome(
         rows,
         lambda figure: draw(figure, errors, names, epsilons),
-        (3.2 * len(names) + 3, 2.3 * len(QUESTIONS)),
+        (WIDTH, 2.6 * len(QUESTIONS)),
         tell(errors, names, epsilons, folds, made_up),
     )
 
@@ -175,34 +177,38 @@ Errors = dict[tuple[Any, ...], float]
 
 
 def draw(figure: Any, errors: Errors, names: list[str], epsilons: tuple[float, ...]) -> None:
-    """A row of panels per question, a column per set."""
-    grid = figure.subplots(len(QUESTIONS), len(names), sharex=True, squeeze=False)
-    tops = (TOP, *(1.4 for _ in grid[1:]))
-    for line, top, (question, variants) in zip(grid, tops, QUESTIONS.items(), strict=True):
-        for axes, name in zip(line, names, strict=True):
-            ours = [errors[name, "auto", e] for e in epsilons]
-            axes.plot(epsilons, ours, color="0.8", linewidth=5, zorder=0, label="auto")
-            for variant, look in zip(variants, LINES, strict=False):
-                axes.plot(epsilons, [errors[name, variant, e] for e in epsilons], label=variant, **look)
-            axes.axhline(errors[name, NOT_PRIVATE, epsilons[0]], color="0.3", linewidth=0.8, dashes=(6, 3))
-            axes.axhline(1, color="0.3", linewidth=0.8, dashes=(1, 1))
-            low = min(value for key, value in errors.items() if key[0] == name)
-            ticks = [tick for tick in (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20) if 0.85 * low < tick < top]
-            axes.set(xscale="log", yscale="log", ylim=(0.85 * low, top))
-            axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
-            axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-            axes.minorticks_off()
-        line[0].set_ylabel("MSE / trivial")
-        line[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), title=question, fontsize=8, alignment="left")
-    for axes, name in zip(grid[0], names, strict=True):
-        axes.set_title(name)
-    for axes in grid[-1]:
-        axes.set_xlabel("ε  (δ = 1e-6)")
-    figure.suptitle(
-        f"Dotted: the mean predicted. Dashed: without privacy. Errors above {TOP:g} (above 1.4 from the second row on) "
-        "are not shown.",
-        fontsize=9,
-    )
+    """A row of panels per question, with the names of its lines above it; a column per set."""
+    parts = figure.subfigures(len(QUESTIONS), 1)
+    for part, (question, variants) in zip(parts, QUESTIONS.items(), strict=True):
+        panels = part.subplots(1, len(names), squeeze=False)[0]
+        for panel, name in zip(panels, names, strict=True):
+            _panel(panel, {key[1:]: value for key, value in errors.items() if key[0] == name}, question, epsilons)
+            panel.set_title(name, fontsize=8)
+        panels[0].set_ylabel("error")
+        highest = max(value for key, value in errors.items() if key[1] in variants)
+        beyond = f" (errors above {_top(question):g} are not shown)" if highest > _top(question) else ""
+        part.suptitle(question + beyond, x=0.01, ha="left", fontsize=9, fontweight="bold")
+        part.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+
+
+def _top(question: str) -> float:
+    return TOP if question.startswith("4.1") else 1.4
+
+
+def _panel(panel: Any, errors: Errors, question: str, epsilons: tuple[float, ...]) -> None:
+    """The variants of one question on one set, beside auto, the mean and the fit without privacy."""
+    panel.plot(epsilons, [errors["auto", e] for e in epsilons], color="0.8", linewidth=5, zorder=0, label="auto")
+    for variant, look in zip(QUESTIONS[question], LINES, strict=False):
+        panel.plot(epsilons, [errors[variant, e] for e in epsilons], label=variant, **look)
+    panel.axhline(errors[NOT_PRIVATE, epsilons[0]], color="0.3", linewidth=0.8, dashes=(6, 3), label=NOT_PRIVATE)
+    panel.axhline(1, color="0.3", linewidth=0.8, dashes=(1, 1), label="the mean, predicted")
+    low, top = 0.85 * min(errors.values()), _top(question)
+    ticks = [tick for tick in ((0.1, 1, 10) if low < 0.1 else (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)) if low < tick < top]
+    panel.set(yscale="log", ylim=(low, top))
+    panel.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    panel.set_yticks([], minor=True)
+    along(panel, [e for e in (0.1, 1.0, 10.0) if e in epsilons] or epsilons, "ε")
+    panel.tick_params(labelsize=8)
 
 
 def tell(errors: Errors, names: list[str], epsilons: tuple[float, ...], folds: int, made_up: bool) -> str:

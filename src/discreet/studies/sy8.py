@@ -37,10 +37,12 @@ from discreet.models.logistic import LogisticRegression
 from discreet.studies.common import (
     DELTA,
     LINES,
+    WIDTH,
     Digits,
     Floats,
     Outcome,
     Row,
+    along,
     averages,
     band,
     digits,
@@ -49,6 +51,7 @@ from discreet.studies.common import (
     run,
     seed,
     seeded,
+    two_lists,
     unit,
 )
 
@@ -93,7 +96,7 @@ def study(quick: bool, data: str | None, workers: int) -> Outcome:
     where = "scikit-learn's digits, NOT the study's data: no data folder was found" if images.made_up else "MNIST"
     head = f"SY8. Fours and nines ({where}): {most} images of {images.X.shape[1]} pixels; {repeats} orders of the rows."
     text = tell(head, rows, truth, most, epsilons)
-    return Outcome(rows, lambda figure: draw(figure, rows, sizes, some, epsilons, fewer), (12, 8), text)
+    return Outcome(rows, lambda figure: draw(figure, rows, sizes, some, epsilons, fewer), (WIDTH, 9.5), text)
 
 
 def row(method: str, measure: str, n: int, epsilon: float, repeat: int, value: float) -> Row:
@@ -238,12 +241,13 @@ def draw(
     """The source's figure 4.14; then its method beside private ones, against n and ε; noise over weights."""
     errors = averages((r for r in rows if r["measure"] == "error"), "value", "method", "n", "epsilon")
     ratios = averages((r for r in rows if r["measure"] == "noise over weights"), "value", "method", "n", "epsilon")
-    top, bottom = figure.subplots(2, 3)
+    panels = figure.subplots(3, 2).ravel()
+    top, bottom = panels[:3], panels[3:]
     picked = [e for e in epsilons if e in (0.0005, 0.005, 0.01, 0.1, 1.0)]
     for epsilon, look in zip(picked, LINES, strict=False):
         band(top[0], sizes, [errors[AS_RUN, n, epsilon] for n in sizes], f"ε = {epsilon:g}", {**look, "marker": ""})
     top[0].set(title=AS_RUN)
-    top[0].legend()
+    top[0].legend(loc="lower left", ncols=2)
     for panel, epsilon in zip(top[1:], SHOWN, strict=True):
         for method, look in zip((AS_RUN, AS_STATED, *METHODS), LOOKS, strict=True):
             at = some if method in METHODS else sizes
@@ -252,23 +256,24 @@ def draw(
         panel.set(title=f"ε = {epsilon:g}")
     for panel in top:
         panel.plot(sizes, [errors[NO_NOISE, n, SHOWN[0]][0] for n in sizes], color="0.3", linewidth=0.8, dashes=(1, 1))
-        panel.set(xscale="log", xlabel="images", ylabel="error")
+        panel.set_ylabel("error")
+        along(panel, sorted({sizes[0], *some}), "images")
         errors_on(panel)
     for method, look in zip((AS_RUN, AS_STATED, *METHODS), LOOKS, strict=True):
         tried = fewer if method in METHODS else epsilons
         band(bottom[0], tried, [errors[method, sizes[-1], e] for e in tried], method, look)
-    bottom[0].set(xscale="log", xlabel="ε", ylabel="error", title=f"{sizes[-1]} images")
+    bottom[0].set(xscale="log", xlabel="ε", ylabel="error", title=f"{sizes[-1]:,} images")
     errors_on(bottom[0])
-    bottom[2].axis("off")
-    bottom[2].legend(*bottom[0].get_legend_handles_labels(), loc="center", title="dotted: no noise, not private")
     looks = iter(LINES)
-    for method, short in ((AS_RUN, "source as run"), (RIGHT, "right noise")):
+    for method, short in ((AS_RUN, "as run"), (RIGHT, "the right one")):
         for n in sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]}):
             values = [ratios[method, n, e] for e in epsilons]
-            band(bottom[1], epsilons, values, f"{short}, n = {n}", next(looks))
+            band(bottom[1], epsilons, values, f"{short}, {n:,}", next(looks))
     bottom[1].axhline(1, color="0.3", linewidth=0.8, dashes=(1, 1))
     bottom[1].set(xscale="log", yscale="log", xlabel="ε", ylabel="noise over weights", title="root mean squares")
-    bottom[1].legend(fontsize=7)
+    for panel in bottom[:2]:
+        panel.xaxis.set_major_formatter("{x:g}")
+    two_lists(bottom[2], {"errors (dotted: no noise, not private)": bottom[0], "noise, and images": bottom[1]}, 2)
 
 
 def tell(

@@ -33,14 +33,17 @@ from discreet.models.sgd import SGDClassifier
 from discreet.studies.common import (
     DELTA,
     LINES,
+    WIDTH,
     Digits,
     Floats,
     Outcome,
     Row,
+    along,
     averages,
     band,
     digits,
     errors_on,
+    names_above,
     paragraph,
     run,
     seed,
@@ -74,7 +77,7 @@ def study(quick: bool, data: str | None, workers: int) -> Outcome:
     rows = run(errors, [(images, cell, repeat) for cell in cells for repeat in range(repeats)], workers)
     where = "scikit-learn's digits, NOT the study's data: no data folder was found" if images.made_up else "MNIST"
     head = f"SY9. Fours and nines ({where}): {most} images, {repeats} orders of the rows, errors on unseen images."
-    return Outcome(rows, lambda figure: draw(figure, rows, axes), (11, 12), tell(head, rows, axes))
+    return Outcome(rows, lambda figure: draw(figure, rows, axes), (WIDTH, 9.5), tell(head, rows, axes))
 
 
 def _quick_axes(most: int) -> dict[str, tuple[int, ...]]:
@@ -158,13 +161,11 @@ def draw(figure: Any, rows: list[Row], axes: dict[str, tuple[int, ...]]) -> None
                     band(panel, values, [found[axis, method, epsilon, v] for v in values], method, look)
             floor = [found[axis, PLAIN, 0.0, v][0] for v in values]
             panel.plot(values, floor, color="0.3", linewidth=0.8, dashes=(1, 1), label=PLAIN)
-            panel.set(xscale="log", xlabel=LABELS[axis], title=f"ε = {epsilon:g}")
-            errors_on(panel)
-            crowded = [after < 1.5 * v for v, after in zip(values, [*values[1:], math.inf], strict=True)]
-            panel.set_xticks(values, ["" if close else str(v) for v, close in zip(values, crowded, strict=True)])
-            panel.set_xticks([], minor=True)
+            panel.set(title=f"ε = {epsilon:g}")
+            errors_on(panel, 0.02)
+            along(panel, values, LABELS[axis])
         line[0].set_ylabel("error")
-    grid[0, -1].legend()
+    names_above(figure, grid[0, -1], 4)
 
 
 def tell(head: str, rows: list[Row], axes: dict[str, tuple[int, ...]]) -> str:

@@ -1,0 +1,24 @@
+/* Search, for a site that is opened from disk: browsers start no worker there, so a hidden frame does its work. */
+if (location.protocol === "file:") {
+  window.Worker = class extends EventTarget {
+    constructor(url) {
+      super();
+      const frame = document.createElement("iframe");
+      frame.hidden = true;
+      this.inside = new Promise(resolve => {
+        frame.onload = () => {
+          const inside = frame.contentWindow;
+          inside.postMessage = data => this.dispatchEvent(new MessageEvent("message", { data }));
+          const script = inside.document.createElement("script");
+          script.src = url;
+          script.onload = () => resolve(inside);
+          inside.document.body.append(script);
+        };
+      });
+      document.body.append(frame);
+    }
+    postMessage(data) {
+      this.inside.then(inside => inside.dispatchEvent(new MessageEvent("message", { data })));
+    }
+  };
+}
