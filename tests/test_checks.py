@@ -34,8 +34,8 @@ pytestmark = pytest.mark.slow
 ESTIMATORS, STATISTICS = private_estimators(), private_statistics()
 
 
-# Of an estimator whose twin with halved noise is caught with as many, below: the twin declares μ = 1.53 and is proved to
-# have 2.0 or more. All others are audited with the check's own number; false alarms stay below 1e-6 (`SURE`).
+# Of an estimator whose twin with halved noise is caught with as many, below: the twin declares μ = 1.53 and is proved
+# to have 2.0 or more. All others are audited with the check's own number; false alarms stay below 1e-6 (`SURE`).
 RUNS = 750
 
 

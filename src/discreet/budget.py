@@ -160,9 +160,10 @@ class Budget:
                 f"  odds are multiplied by more than {2 * factor:.3g}, twice as much, with a probability of at most "
                 f"{min(1.0, 2 * self.delta):g}.",
             ]
+        both = "their row as without it" if self.unit == "row" else "them as without them"
         lines.append(
             f"Everybody can deny: {'but for δ, ' if self.delta else ''}each answer was at most {factor:.3g} times "
-            f"as likely with their {self.unit} as without it."
+            f"as likely with {both}."
         )
         return "\n".join(lines)
 

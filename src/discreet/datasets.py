@@ -54,7 +54,7 @@ def save(folder: str | Path = ".", n: int = 20_000, seed: int = 2026) -> tuple[P
     columns, cost = hospital(n, seed)
     rows = np.column_stack([*columns.values(), cost])
     with facts.open("x", encoding="utf-8") as file:
-        file.write(_facts())
+        file.write(_facts(n))
     with table.open("x", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*columns, "cost"])
@@ -62,7 +62,7 @@ def save(folder: str | Path = ".", n: int = 20_000, seed: int = 2026) -> tuple[P
     return table, facts
 
 
-def _facts() -> str:
+def _facts(n: int) -> str:
     """A privacy.toml from the public bounds."""
     columns = (
         f'[columns."{name}"]\nkind = "category"\nvalues = [0, 1]\n'
@@ -73,7 +73,7 @@ def _facts() -> str:
     return "\n".join(
         [
             "# What is public about hospital.csv, and what may be spent on it.\n",
-            '[data]\npath = "hospital.csv"\nunit = "row"\n',
+            f'[data]\npath = "hospital.csv"\nunit = "row"\nn = {n}\n',
             *columns,
             '[budget]\nepsilon = 3.0\ndelta = 1e-06\nneighbours = "add-remove"\n',
             '[ledger]\npath = "hospital.ledger"\ndata = "hospital"\n',

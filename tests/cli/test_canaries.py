@@ -31,6 +31,7 @@ epsilon = 50.0
 delta = 1e-6
 [ledger]
 path = "people.ledger"
+data = "people"
 """
 
 

@@ -148,7 +148,3 @@ def test_outputs_are_whole_or_not_there(tmp_path):
 def test_secret_outputs_are_for_their_owner(tmp_path):
     console.writing(tmp_path / "key", secret=True).write(b"k")
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
-
-
-def test_progress_passes_parts_on():
-    assert list(console.progress([1, 2, 3], "parts")) == [1, 2, 3]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.cli.facts import Column, Facts, read
+from discreet.cli.columns import Column
+from discreet.cli.facts import Facts, read
 from discreet.cli.header import header, missing
 from discreet.cli.writer import written
 from discreet.errors import EngineError

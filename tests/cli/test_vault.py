@@ -48,7 +48,7 @@ WHO = ["--identifiers", "ssn,name,born", "--purpose", "research"]
 
 def test_a_life_of_a_vault(run, clinic):
     made = run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
-    assert "Written: out.csv, 3 rows. Entry 4 of the register." in made.stdout
+    assert "Written: out.csv. Entry 4 of the register holds the counts." in made.stdout
     assert pl.read_csv("out.csv").columns == ["pseudonym", "cost"]
     assert stat.S_IMODE((clinic / "out.csv").stat().st_mode) == 0o600
 
@@ -158,7 +158,11 @@ def test_errors_are_one_sentence_without_values(run, clinic):
         "research",
         code=1,
     )
-    assert "1 in `ssn`" in bad.output and "canary" not in bad.output and "Traceback" not in bad.output
+    assert (
+        "do not parse as declared, in 'ssn'. Hint:" in bad.output
+        and "canary" not in bad.output
+        and "Traceback" not in bad.output
+    )
     (clinic / "person.json").write_text('"Zoe Canary"')
     broken = run("find", "clinic.vault", "--person", "person.json", *KEY, code=1)
     assert "must be a JSON object" in broken.output and "Canary" not in broken.output
@@ -185,7 +189,7 @@ def test_a_partners_table_comes_back_and_keys_are_changed(run, clinic):
     who = ["--purpose", "research", *KEY]
     back = ["unshare", "clinic.vault", "for.csv", "--partner", "university", *who]
     said = run(*back, "-o", "back.csv").stdout
-    assert "Written: back.csv, 3 rows. Entry 8 of the register." in said
+    assert "Written: back.csv. Entry 8 of the register holds the counts." in said
     run(*back, "-o", "old.csv", "--version", "1")
     run("reseal", "clinic.vault", "out.csv", "-o", "new.csv", *who)
     words = {name: set(pl.read_csv(f"{name}.csv")["pseudonym"]) for name in ("out", "back", "old", "new")}
@@ -207,7 +211,7 @@ def test_the_receipt_is_of_the_table_itself(run, clinic, monkeypatch):
 
     monkeypatch.setattr(Vault, "pseudonymise", busy)
     made = run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
-    assert "Written: out.csv, 3 rows. Entry 4 of the register." in made.stdout
+    assert "Written: out.csv. Entry 4 of the register holds the counts." in made.stdout
 
 
 def test_tables_and_lines_end(run, clinic):
@@ -269,12 +273,12 @@ def test_hints_are_words_of_the_command_line(run, clinic, monkeypatch):
     rows.write_csv("holes.csv")
     skip = ["--missing", "skip", "--partner", "university"]
     told = run("share", "clinic.vault", "holes.csv", "-o", "holes-out.csv", *WHO, *KEY, *skip)
-    assert "Note: 3 rows were left out" in told.stderr
+    assert "Note: rows were left out" in told.stderr and "register says how many" in told.stderr
     run("pseudonymise", "clinic.vault", "visits.csv", "-o", "x.csv", "--identifiers", "ssn", *WHO[2:], *KEY, code=1)
 
 
 def test_what_changes_while_a_vault_is_in_use(run, clinic):
-    """A model that was fitted is named by an erasure; a wrong identity is taken off; rules change; people are pruned."""
+    """An erasure names models; a wrong identity is taken off; rules change; people are pruned."""
     run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
     noted = run("used", "clinic.vault", "out", "--model", "readmission", *KEY)
     assert "'readmission' was fitted on 'out'" in noted.stdout
@@ -312,3 +316,24 @@ def test_a_sealed_list_of_erasures_is_enough_for_a_restore(run, clinic):
     (clinic / "clinic.vault").unlink()
     run("restore", "copy.vault", "again.vault", "--erasures-from", "clinic.erasures", *KEY)
     assert not json.loads(run("find", "again.vault", "--person", "person.json", "--json", *KEY).stdout)["known"]
+
+
+def test_a_restore_says_what_it_could_not_do_again(run, clinic):
+    from discreet.pseudonyms.vault import Vault
+
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    copied = json.loads(run("backup", "clinic.vault", "-o", "copy.vault", "--json", *KEY).stdout)["anchor"]
+    with Vault.open("clinic.vault", key_file=KEY[1]) as vault:
+        vault.register.append("correct", rows=1)
+        newest = str(vault.anchor())
+    refused = run("restore", "copy.vault", "again.vault", "--anchor", newest, *KEY, code=1).output
+    assert "something happened since" in " ".join(refused.split())
+    source = ("--erasures-from", "clinic.vault")
+    ahead = f"{int(newest.partition('-')[0]) + 1}-{'0' * 64}"
+    assert (
+        "newest anchor" in run("restore", "copy.vault", "again.vault", *source, "--anchor", ahead, *KEY, code=1).output
+    )
+    done = run("restore", "copy.vault", "again.vault", *source, "--anchor", newest, *KEY).stdout
+    assert "corrections lost: 1. Correct again" in " ".join(done.split())
+    run("restore", "copy.vault", "third.vault", "--anchor", copied, *KEY)
+    assert "This is a backup" in run("verify", "copy.vault", *KEY, code=1).output

@@ -78,7 +78,7 @@ def test_runs_of_netstrings_are_those_of_one_list(one, two):
 def test_netstrings_refuse_half_a_surrogate_without_showing_it():
     with pytest.raises(ValueError, match="valid Unicode") as caught:
         netstring("CANARY\ud800")
-    assert caught.value.__cause__ is None and caught.value.__suppress_context__ and "CANARY" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None and "CANARY" not in str(caught.value)
 
 
 def test_names_and_numbers_keep_messages_apart():

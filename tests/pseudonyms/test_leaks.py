@@ -321,6 +321,32 @@ def test_reprs_errors_and_logs_hold_no_identifier_key_or_passphrase(make, file, 
     assert NAME not in text.replace(f"No field {NAME!r}", "")  # the caller's own word for a field is repeated
 
 
+HALF = "Xanthippe canary \ud800"  # half of a surrogate pair
+
+
+def test_what_python_says_of_a_text_is_not_even_the_context(make, file, tmp_path):
+    """An error of Python that is followed by another one stays with it, also where it is not shown."""
+    latin, utf = tmp_path / "latin.csv", tmp_path / "utf.csv"
+    latin.write_bytes(b"ssn,a\n1,Xanthippe canary \xeb\n")
+    utf.write_bytes("ssn,a\n1,Xanthippe canary".encode("utf-16") + b"\n\xd8\xd8")
+    with make(file) as vault:
+        for act in (
+            lambda: Vault.open(file, passphrase=HALF),
+            lambda: Vault.create(tmp_path / "b.vault", passphrase=HALF, fields={"a": "text"}, identities={"a": ["a"]}),
+            lambda: vault.find({"name": HALF, "born": "1980-01-01"}),
+            lambda: vault.find({"ssn": {"Xanthippe canary": object()}}),
+            lambda: vault.share(latin, ["ssn"], "university", "research", out=tmp_path / "out.csv", require_k=2),
+            lambda: vault.pseudonymise(utf, ["ssn"], "research", out=tmp_path / "out.csv"),
+        ):
+            with pytest.raises((ValueError, VaultError)) as caught:
+                act()
+            error = caught.value
+            while error is not None:
+                said = f"{error} {error!r} {vars(error)} {error.args}"
+                assert "anthippe" not in said and "\\xeb" not in said and "a\\x00n\\x00t" not in said
+                error = error.__context__
+
+
 def test_warnings_name_no_value(make, file):
     with make(file) as vault, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

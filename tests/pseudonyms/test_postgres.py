@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from discreet.errors import NotSupported, VersionError
-from discreet.pseudonyms import postgres
+from discreet.pseudonyms import addresses, postgres
 from discreet.pseudonyms.errors import VaultError
 from discreet.pseudonyms.vault import Vault
 
@@ -25,11 +25,11 @@ def remote(request, place):
 
 def test_tls_unless_the_server_is_here():
     pytest.importorskip("sqlalchemy")
-    assert postgres._ssl(True, None) == "prefer" and postgres._ssl(True, "disable") == "disable"
-    assert postgres._ssl(False, None) == "require" and postgres._ssl(False, "verify-full") == "verify-full"
+    assert addresses.tls(True, None) == "prefer" and addresses.tls(True, "disable") == "disable"
+    assert addresses.tls(False, None) == "require" and addresses.tls(False, "verify-full") == "verify-full"
     for weak in ("disable", "allow", "prefer"):
         with pytest.raises(ValueError, match="needs TLS"):
-            postgres._ssl(False, weak)
+            addresses.tls(False, weak)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_tls_unless_the_server_is_here():
     ],
 )
 def test_servers_on_this_machine(host, query, environment):
-    assert postgres._here(host, query, environment)
+    assert addresses.here(host, query, environment)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_servers_on_this_machine(host, query, environment):
     ],
 )
 def test_servers_that_may_be_elsewhere(host, query, environment):
-    assert not postgres._here(host, query, environment)
+    assert not addresses.here(host, query, environment)
 
 
 def test_the_environment_is_looked_at(key, monkeypatch):
@@ -128,8 +128,8 @@ def test_two_vaults_in_one_database(make, remote, key, people):
 
 def test_a_newer_version_on_a_server(make, remote, key):
     with make(remote) as vault, vault.database.transaction():
-        vault.database.write(f"comment on schema {vault.database.schema} is 'discreet vault 2'")
-    with pytest.raises(VersionError, match="Got 2"):
+        vault.database.write(f"comment on schema {vault.database.schema} is 'discreet vault 3'")
+    with pytest.raises(VersionError, match="Got 3"):
         Vault.open(remote, key_file=key)
 
 

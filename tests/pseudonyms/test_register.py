@@ -225,7 +225,7 @@ def test_keys_that_leave_the_vault_are_registered(make, file, tmp_path):
         assert (entry.act, entry.who, entry.purpose) == ("worker file", "Bea", "research")
         assert entry.details == {"key_id": vault.version("research").key_id}
         before = vault.anchor()
-        with pytest.raises(VaultError, match="cannot be written"):
+        with pytest.raises(VaultError, match="There is already a file"):
             vault.worker_file(tmp_path / "worker", "research")
         assert vault.anchor() == before
         with pytest.raises(ValueError, match="`who`"):

@@ -9,6 +9,7 @@ import sys
 import polars as pl
 import pytest
 
+from discreet.errors import VersionError
 from discreet.pseudonyms.errors import Tampered, VaultError
 from discreet.pseudonyms.keys import KeyFile
 from discreet.pseudonyms.vault import Vault
@@ -310,3 +311,113 @@ def test_an_unnamed_frame_is_of_no_other_table(make, file):
             vault.pseudonymise(pl.DataFrame({"ssn": ["1"]}), ["ssn"], "research")
         names = [run.table for run in vault.tables()]
         assert names == [f"table {run.entry}" for run in vault.tables()] and len(set(names)) == 2
+
+
+# how late a source is
+
+
+def test_a_backup_tells_nothing_of_what_came_after_it(make, file, key, tmp_path, people, restore):
+    """Not by itself, and not by a copy of it."""
+    with make(file) as vault:
+        people.table(vault, "visits", ssn=["1"])
+        vault.backup(tmp_path / "backup.vault")
+        vault.erase(vault.find({"ssn": "1"}), reason="asked")
+    shutil.copy(tmp_path / "backup.vault", tmp_path / "another.vault")
+    for source in ("backup.vault", "another.vault"):
+        with pytest.raises(VaultError, match="ends where the backup ends"):
+            restore(tmp_path / source)
+
+
+def test_a_backup_is_restored_and_not_opened(make, file, key, tmp_path, people, restore):
+    with make(file) as vault:
+        people.table(vault, "visits", ssn=["1"])
+        anchor = vault.backup(tmp_path / "backup.vault")
+    before = (tmp_path / "backup.vault").read_bytes()
+    with pytest.raises(VaultError, match=r"This is a backup.*Vault.restore"):
+        Vault.open(tmp_path / "backup.vault", key_file=key)
+    assert (tmp_path / "backup.vault").read_bytes() == before
+    vault, _ = restore(anchor)
+    with vault:
+        assert vault.find({"ssn": "1"}).known
+        vault.verify(anchor)
+
+
+@pytest.mark.parametrize("kind", ["state", "file"])
+def test_a_source_has_to_reach_the_newest_anchor(make, file, key, tmp_path, people, kind):
+    """A state between the backup and now does not know of the last erasure."""
+    with make(file) as vault:
+        people.table(vault, "visits", ssn=["1"])
+        vault.backup(tmp_path / "backup.vault")
+        vault.add_purpose("another")
+        vault.backup(tmp_path / "between") if kind == "state" else vault.erasures(tmp_path / "between")
+        vault.erase(vault.find({"ssn": "1"}), reason="asked")
+        newest = vault.anchor()
+        vault.erasures(tmp_path / "now")
+    where = tmp_path / "new.vault", tmp_path / "backup.vault"
+    with pytest.raises(VaultError, match="does not reach the newest anchor"):
+        Vault.restore(*where, erasures_from=tmp_path / "between", anchor=newest, key_file=key)
+    wrong = f"{newest.count}-{'0' * 64}"
+    for source in (file, tmp_path / "now"):
+        with pytest.raises(VaultError):
+            Vault.restore(*where, erasures_from=source, anchor=wrong, key_file=key)
+    source = file if kind == "state" else tmp_path / "now"
+    assert Vault.restore(*where, erasures_from=source, anchor=str(newest), key_file=key).replayed
+    with Vault.open(where[0], key_file=key) as vault:
+        assert not vault.find({"ssn": "1"}).known
+
+
+def test_the_newest_anchor_is_not_the_copys(make, file, key, tmp_path, restore):
+    """The vault's own is one entry ahead: that a backup was made is an entry too."""
+    with make(file) as vault:
+        own = vault.backup(tmp_path / "backup.vault")
+        newest = vault.anchor()
+    assert newest.count == own.count + 1
+    with pytest.raises(VaultError, match=r"something happened since.*Hint: the anchor that vault.backup") as caught:
+        restore(newest)
+    assert not isinstance(caught.value, Tampered)
+    with pytest.raises(VaultError, match="something happened since"):
+        Vault.restore(tmp_path / "x.vault", tmp_path / "backup.vault", erasures_from=own, anchor=newest, key_file=key)
+    with pytest.raises(Tampered):
+        restore(f"{own.count}-{'0' * 64}")
+
+
+def test_a_backup_that_others_can_read_is_refused(make, file, tmp_path, restore):
+    with make(file) as vault:
+        anchor = vault.backup(tmp_path / "backup.vault")
+    os.chmod(tmp_path / "backup.vault", 0o640)
+    with pytest.raises(VaultError, match=r"owner's alone\. Got mode 0640"):
+        restore(anchor)
+    os.chmod(tmp_path / "backup.vault", 0o600)
+    restore(anchor)[0].close()
+
+
+def test_a_file_of_erasures_of_another_form(make, file, tmp_path, restore):
+    with make(file) as vault:
+        vault.backup(tmp_path / "backup.vault")
+        vault.erasures(tmp_path / "erasures")
+    content = (tmp_path / "erasures").read_bytes()
+    assert content.startswith(b"discreet erasures 3\n")
+    (tmp_path / "erasures").write_bytes(content.replace(b"erasures 3", b"erasures 4", 1))
+    with pytest.raises(VersionError, match="another version"):
+        restore(tmp_path / "erasures")
+    (tmp_path / "erasures").write_bytes(content.replace(b"erasures 3", b"erasures 2", 1))
+    with pytest.raises(VaultError, match="was changed"):
+        restore(tmp_path / "erasures")
+
+
+@pytest.mark.parametrize("source", ["people.vault", "erasures"])
+def test_corrections_that_are_lost_are_counted(make, file, tmp_path, people, restore, source):
+    born = ["1980-01-01"] * 2
+    with make(file) as vault:
+        people.table(vault, "visits", ssn=["1", "2"], name=["A", "A"], born=born)
+        people.table(vault, "more", ssn=["3", "4"], name=["B", "B"], born=born)
+        vault.correct(vault.find({"ssn": "4"}), {"name": "B", "born": "1980-01-01"})
+        vault.backup(tmp_path / "backup.vault")
+        vault.correct(vault.find({"ssn": "2"}), {"name": "A", "born": "1980-01-01"})
+        assert vault.find({"name": "A", "born": "1980-01-01"}).known
+        vault.erasures(tmp_path / "erasures")
+    vault, done = restore(tmp_path / source)
+    with vault:
+        assert done.corrections == 1 and last(vault).details["corrections lost"] == 1
+        with pytest.raises(VaultError, match="Several people"):
+            vault.find({"name": "A", "born": "1980-01-01"})

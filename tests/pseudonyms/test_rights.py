@@ -4,16 +4,19 @@ import datetime
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import numpy as np
 import pytest
 
-from discreet.pseudonyms import entries, rights, suppression
+from discreet.pseudonyms import entries, purging, rights, suppression
 from discreet.pseudonyms.entries import today
 from discreet.pseudonyms.errors import MissingIdentifiers, Tampered, UnknownName, Unparsable, VaultError, WrongKey
 from discreet.pseudonyms.persons import Ground
+from discreet.pseudonyms.purging import Purged
 from discreet.pseudonyms.tokens import opened
 from discreet.pseudonyms.vault import Vault
 
@@ -149,7 +152,7 @@ def test_a_table_made_during_an_erasure_is_refused(vault, people):
 def later(monkeypatch, days):
     """Let some days pass."""
     then = today() + datetime.timedelta(days)
-    for module in (entries, rights, suppression):
+    for module in (entries, purging, rights, suppression):
         monkeypatch.setattr(module, "today", lambda: then)
 
 
@@ -157,9 +160,9 @@ def test_the_suppression_list_has_an_end(vault, people, monkeypatch):
     vault.erase(vault.find({"ssn": "1"}), reason="asked", keep=10)
     vault.erase(vault.find({"ssn": "2"}), reason="asked", keep=20)
     later(monkeypatch, 10)
-    assert vault.purge() == 0
+    assert vault.purge() == Purged(0, True)
     later(monkeypatch, 11)
-    assert vault.purge() == 1
+    assert vault.purge().lines == 1
     assert people.resolve(vault, ssn=["1", "2"]).suppressed.tolist() == [False, True]
     assert list(vault.register.entries())[-1].act == "purge"
     vault.verify()
@@ -368,7 +371,7 @@ def test_a_restore_that_cannot_know_is_refused(backed, make, file, key, tmp_path
         Vault.restore(*where, key_file=key)
     with Vault.open(file, key_file=key) as vault:
         anchor = vault.anchor()
-    with pytest.raises(Tampered, match="entries, the anchor"):
+    with pytest.raises(VaultError, match="something happened since"):
         Vault.restore(*where, erasures_from=anchor, key_file=key)
     with make(tmp_path / "other.vault") as other:
         other.erasures(tmp_path / "other erasures")
@@ -380,7 +383,7 @@ def test_a_restore_that_cannot_know_is_refused(backed, make, file, key, tmp_path
         Vault.restore(*where, erasures_from=tmp_path / "nothing", key_file=key)
     later(monkeypatch, 4000)
     with Vault.open(file, key_file=key) as vault:
-        assert vault.purge() == 5
+        assert vault.purge().lines == 5
     with pytest.raises(VaultError, match="were purged"):
         Vault.restore(*where, erasures_from=file, key_file=key)
     assert not where[0].exists() and not any(name.endswith(".new") for name in os.listdir(tmp_path))
@@ -415,8 +418,8 @@ def test_restores_of_damaged_things(backed, file, key, tmp_path):
     with pytest.raises(VaultError, match="was changed"):
         Vault.restore(*where, erasures_from=tmp_path / "erasures", key_file=key)
     shutil.copy(tmp_path / "backup.vault", tmp_path / "cut.vault")
-    with Vault.open(tmp_path / "cut.vault", key_file=key) as vault, vault.database.transaction():
-        vault.database.write("delete from register where number > 2")
+    with closing(sqlite3.connect(tmp_path / "cut.vault")) as connection, connection:
+        connection.execute("delete from register where number > 2")
     with pytest.raises(Tampered):
         Vault.restore(*where, erasures_from=tmp_path / "cut.vault", key_file=key)
     with pytest.raises(Tampered):
@@ -436,6 +439,6 @@ def test_backups_of_a_vault_in_use(make, file, key, tmp_path, people):
         anchor = vault.backup(tmp_path / "backup.vault")
         with pytest.raises(VaultError, match="already a file"):
             vault.backup(tmp_path / "backup.vault")
-    with Vault.open(tmp_path / "backup.vault", key_file=key) as copy:
+    with Vault.opened(tmp_path / "backup.vault", key, copy=True) as copy:
         assert copy.anchor() == anchor and copy.people.links.count() == 500
         copy.verify(anchor)

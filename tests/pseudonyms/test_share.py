@@ -425,6 +425,26 @@ def test_rotation_of_a_partner(vault):
         assert vault.unshare(one, "university", "research")["pseudonym"].n_unique() == N
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "csv", "parquet"])
+def test_rotation_parts_the_tables_of_a_partner(vault, tmp_path, kind):
+    """Rows of the new table do not lie where those of the old one do, and no index tells."""
+    shared = vault.share(table().with_columns(place=pl.int_range(N)), ["ssn"], "university", "research")
+    vault.rotate("research", "university")
+    out = None
+    if kind == "pandas":
+        given = shared.to_pandas().set_index(pl.Series([f"row {i}" for i in range(N)]).to_pandas())
+    elif kind == "polars":
+        given = shared
+    else:
+        given, out = tmp_path / f"in.{kind}", tmp_path / f"out.{kind}"
+        getattr(shared, f"write_{kind}")(given)
+    moved = vault.reseal(given, "research", partner="university", out=out)
+    if kind == "pandas":
+        assert moved.index.tolist() == list(range(N))
+    places = (moved if out is None else getattr(pl, f"read_{kind}")(out))["place"].to_list()
+    assert places != shared["place"].to_list() and sorted(places) == list(range(N))
+
+
 def test_a_revoked_partner_gets_nothing_new(vault):
     shared = vault.share(table(), ["ssn"], "university", "research")
     vault.revoke("university")

@@ -15,7 +15,15 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import EngineError, NotSupported
-from discreet.pseudonyms import MissingIdentifiers, RowsWarning, Tampered, Unparsable, VaultError, spark_task
+from discreet.pseudonyms import (
+    MissingIdentifiers,
+    RowsWarning,
+    Tampered,
+    TooIdentifying,
+    Unparsable,
+    VaultError,
+    spark_task,
+)
 from discreet.pseudonyms.naming import Policy
 from discreet.pseudonyms.spark_task import ORDER, Task, sent
 from discreet.pseudonyms.workers import Worker
@@ -31,6 +39,7 @@ pytestmark = [
 WHO = ["ssn", "name", "born"]
 CLEAR = ["name", "born"]
 N = 500
+NUMBER = "771007710077100"  # long: an event log is full of numbers, and a short one is among them by chance
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +83,7 @@ def table():
     return pl.DataFrame(
         {
             "visit": range(N),
-            "ssn": [None if i % 11 == 0 else f"77100{i % 120:04d}" for i in range(N)],
+            "ssn": [None if i % 11 == 0 else f"{NUMBER}{i % 120:04d}" for i in range(N)],
             "a.b": [i / 4 for i in range(N)],
             "name": [f"Canary Person {i % 120}" for i in range(N)],
             "born": ["1980-01-31"] * N,
@@ -100,7 +109,7 @@ def test_the_same_pseudonyms_as_on_one_machine(vault, frame):
     assert found.columns == ["visit", "pseudonym", "a.b"] and found.equals(known)
     *_, entry = vault.register.entries()
     assert (entry.act, entry.table, entry.rows) == ("pseudonymise", "there", N)
-    locators = vault.find({"ssn": "771000007"}).locators
+    locators = vault.find({"ssn": f"{NUMBER}0007"}).locators
     assert {one.table for one in locators} == {"here", "there"} and len({one.pseudonym for one in locators}) == 1
 
 
@@ -115,7 +124,7 @@ def test_no_key_and_no_identifier_is_in_plans_or_event_logs(spark, vault, frame)
     for text in (plan.encode(), logs):
         for secret in secrets:
             assert secret not in text and secret.hex().encode() not in text
-        assert b"Canary Person" not in text and b"77100" not in text
+        assert b"Canary Person" not in text and NUMBER.encode() not in text
 
 
 def test_what_is_sent_to_workers_holds_no_secret(vault, tmp_path):
@@ -153,8 +162,8 @@ def test_rows_of_nobody(vault, frame):
 def test_people_who_were_erased_are_left_out_on_workers_too(vault, frame):
     options = {"missing": "skip", "keep": CLEAR}
     before = vault.pseudonymise(frame, ["ssn"], "research", **options).count()
-    vault.erase(vault.find({"ssn": "771000007"}), reason="asked")
-    gone = table().filter(pl.col("ssn") == "771000007").height
+    vault.erase(vault.find({"ssn": f"{NUMBER}0007"}), reason="asked")
+    gone = table().filter(pl.col("ssn") == f"{NUMBER}0007").height
     assert gone and vault.pseudonymise(frame, ["ssn"], "research", **options).count() == before - gone
 
 
@@ -190,8 +199,77 @@ def test_a_partner_gets_rows_in_random_order(vault, frame):
     assert order == [row.visit for row in shared.collect()]  # a sort by luck could lose rows where tasks are repeated
     mine = vault.pseudonymise(table(), WHO, "research")
     assert vault.unshare(rows(shared), "university", "research").equals(mine)
-    with pytest.raises(NotSupported, match="require_k"):
-        vault.share(frame, WHO, "university", "research", require_k=5)
+
+
+@pytest.fixture
+def wards(spark, tmp_path):
+    """Makes a table of people and wards, here and on Spark: 30 people in each of two wards, and what is added."""
+
+    def made(*others):
+        numbers = [f"88100{i:04d}" for i in range(60)] * 2
+        said = [("Canary north", "Canary south")[i % 2] for i in range(60)] * 2
+        here = pl.DataFrame(
+            {
+                "ssn": [*numbers, *(one for one, _ in others)],
+                "visit": range(120 + len(others)),
+                "ward": [*said, *(ward for _, ward in others)],
+            }
+        )
+        here.write_parquet(tmp_path / "wards.parquet")
+        return here, spark.read.parquet(str(tmp_path / "wards.parquet")).repartition(2)
+
+    return made
+
+
+CROWDS = {
+    "as many as are asked for, and rows of nobody left out": (((None, "Canary west"),), {"missing": "skip"}, 30),
+    "somebody in two wards": ((("881000001", "Canary north"),), {}, 2),
+    "a missing value is one like others, and two rows are one person": ((("1", None), ("2", None), ("2", None)), {}, 3),
+    "rows of nobody that look like others": (((None, "Canary north"),), {"missing": "one-off"}, 30),
+    "rows of nobody that stand out": (((None, "Canary west"),) * 3, {"missing": "one-off"}, 3),
+}
+
+
+@pytest.mark.catalogue("PS2")
+@pytest.mark.parametrize("case", CROWDS)
+def test_people_are_counted_as_on_one_machine(vault, wards, case):
+    others, options, k = CROWDS[case]
+    here, there = wards(*others)
+    found = []
+    for given in (here, there):
+        try:
+            vault.share(given, ["ssn"], "university", "research", require_k=k, quasi_identifiers=["ward"], **options)
+            found.append("shared")
+        except TooIdentifying as error:
+            found.append(str(error))
+    assert found[0] == found[1] and (found[0] == "shared") == (k == 30)
+    shares = [entry.rows for entry in vault.register.entries() if entry.act == "share"]
+    assert shares == ([] if k < 30 else [shares[0]] * 2)
+
+
+@pytest.mark.catalogue("PS2")
+def test_all_columns_that_remain_are_looked_at_and_none_is_in_a_log(spark, vault, wards):
+    _, there = wards()
+    with pytest.raises(TooIdentifying, match="60 of 60 people look like fewer than 2 by 'visit', 'ward'"):
+        vault.share(there, ["ssn"], "university", "research", require_k=2)
+    with pytest.raises(ValueError, match="must be columns that remain"):
+        vault.share(there, ["ssn"], "university", "research", require_k=2, quasi_identifiers=["ssn"])
+    with pytest.raises(VaultError, match="cannot count people"):
+        vault.share(there, {"ssn": "ssn", "visit": "name", "ward": "born"}, "university", "research", require_k=2)
+    logs = b"".join(path.read_bytes() for path in spark.events.rglob("*") if path.is_file())
+    assert b"collect_set" in logs and b"Canary" not in logs and b"88100" not in logs
+
+
+def test_what_tasks_say_of_looks_is_hashed(vault, tmp_path):
+    vault.worker_file(tmp_path / "worker", "research")
+    batch = pa.record_batch({"ssn": ["1", "1", None, "2"], "ward": ["Canary"] * 4, "x": [0.5, 0.5, 0.5, float("nan")]})
+    task = Task(str(tmp_path / "worker"), ((0, "ssn", "ssn"),), "pseudonym", Policy(missing="one-off"), quasi=(1, 2))
+    said, other = (
+        pl.from_arrow(pa.Table.from_batches(one.looks(iter([batch])))) for one in (task, replace(task, seed="b"))
+    )
+    assert said.height == 3 and said["own"].sum() == 1 and said["what"].n_unique() == 2
+    assert {len(one) for column in ("who", "what") for one in said[column]} == {16}
+    assert not (set(said["what"]) | set(said["who"])) & (set(other["what"]) | set(other["who"]))
 
 
 def test_stored_links_are_not_for_spark(make, file, frame):
@@ -214,10 +292,10 @@ def test_worker_files_that_do_not_fit(vault, frame, tmp_path):
     vault.add_purpose("billing")
     vault.worker_file(tmp_path / "other", "billing")
     vault.worker_file(tmp_path / "old", "research")
-    with pytest.raises(VaultError, match="cannot be written"):
+    with pytest.raises(VaultError, match="There is already a file"):
         vault.worker_file(tmp_path / "old", "research")
     vault.pseudonymise(table(), WHO, "research")
-    vault.erase(vault.find({"ssn": "771000007"}), reason="asked")
+    vault.erase(vault.find({"ssn": f"{NUMBER}0007"}), reason="asked")
     for name, message in (("other", "of other keys"), ("old", "was erased since"), ("none", "cannot be read")):
         with pytest.raises(VaultError, match=message):
             vault.pseudonymise(frame, WHO, "research", worker_file=tmp_path / name)

@@ -196,8 +196,8 @@ def test_a_vault_of_a_newer_version(make, place, key, file):
     with make(place) as vault:
         document = vault.database.read("select document from header")[0][0]
         with vault.database.transaction():
-            vault.database.write("update header set document = ?", (document.replace('"version":1', '"version":2'),))
-    with pytest.raises(VersionError, match="Got 2"):
+            vault.database.write("update header set document = ?", (document.replace('"version":2', '"version":3'),))
+    with pytest.raises(VersionError, match="Got 3"):
         Vault.open(place, key_file=key)
     if place == str(file):
         with sqlite3.connect(file) as connection:

@@ -16,14 +16,17 @@ from typer.core import TyperGroup
 from discreet.cli import ledger
 from discreet.cli.anonymise import anonymise
 from discreet.cli.audit import audit
-from discreet.cli.console import guarded
+from discreet.cli.console import guarded, reported
 from discreet.cli.describe import describe
 from discreet.cli.fit import fit
 from discreet.cli.frontier import frontier
 from discreet.cli.init import init
+from discreet.cli.manual import Verb
 from discreet.cli.predict import predict
 from discreet.cli.risk import risk
 from discreet.cli.study import study
+
+WORDS = "discreet.words"
 
 
 class Guarded(TyperGroup):
@@ -33,9 +36,17 @@ class Guarded(TyperGroup):
         """The list of verbs, in plain text: to load what draws boxes would take as long as all the rest."""
         super(TyperGroup, self).format_help(ctx, formatter)
 
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Read the command line; what it asks for is kept for `invoke`."""
+        words = list(args)  # reading takes them away
+        with reported(words):
+            context = super().make_context(info_name, args, parent, **extra)
+        context.meta[WORDS] = words
+        return context
+
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
-        with guarded():
+        with reported(ctx.meta[WORDS]), guarded():
             return super().invoke(ctx)
 
 
@@ -71,7 +82,7 @@ def discreet(
 
 
 for verb in (init, describe, fit, predict, frontier, audit, study, anonymise, risk):
-    app.command()(verb)
+    app.command(cls=Verb)(verb)
 app.add_typer(ledger.app, name="ledger")
 if find_spec("discreet.cli.vault") is not None:
     app.add_typer(import_module("discreet.cli.vault").app, name="vault")

@@ -40,7 +40,7 @@ def anonymise(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Coarsen columns until nobody stands alone.
+    r"""Coarsen columns until nobody stands alone.
 
     This adds no noise and is no private release: whoever knows more than the columns named may learn about a person.
     What is found of the data, also why a request fails, is written to the outputs, never to the terminal.
@@ -50,19 +50,22 @@ def anonymise(
 
     For example:
 
-        discreet anonymise visits.csv -q age=0:120:5 -q ward=wards.csv --sensitive diagnosis --k 5 -o public.csv
-        discreet anonymise visits.csv -q age -q ward --k 10 -o public.csv --report report.html
+        discreet anonymise visits.csv -q age=0:120:5 -q ward=wards.csv \
+            --sensitive diagnosis --k 5 -o public.csv
+        discreet anonymise visits.csv -q age -q ward --k 10 -o public.csv \
+            --report report.html
     """
     from discreet.anonymity import anonymise as made
     from discreet.anonymity import request
     from discreet.anonymity.anonymise import METHODS
     from discreet.cli import table
+    from discreet.cli.hierarchies import files
 
     if output.suffix.lower() not in SUFFIXES:
         raise ValueError(f"The output of anonymise ends in .csv or .parquet. Got {output.name!r}.")
     if method not in METHODS:
         raise ValueError(f"The --method must be one of {', '.join(METHODS)}. Got {method!r}.")
-    safe = table.kept(data, facts)
+    safe = [*table.kept(data, facts), *files(quasi)]
     out = console.writing(output, force=force, inputs=safe)
     page = None if report is None else console.writing(report, force=force, inputs=[*safe, output], secret=True)
     trees = dict(_trees(data, quasi, facts))

@@ -1,28 +1,24 @@
-"""What every verb of the command line shares: sentences, answers, receipts, outputs, errors, progress.
+"""What every verb of the command line shares: sentences, answers and receipts; with outputs, errors and bars.
 
-    with guarded():                     one clear sentence on stderr in place of a traceback, exit code 1
-        out = writing("model.json")     before anything is charged
-        ...
-        delivered(out, text, show)      written whole or not at all, then shown; a failure of one spares the other
-        answer({"model": ...}, json)    for scripts
-        receipt(release, ledger, json)  what was spent, for people
-
-What may be shown of an error is what discreet itself says: its messages name columns and files, never a value. Errors
-of other libraries may quote rows; of them the type alone is shown.
+with guarded():                     one clear sentence on stderr in place of a traceback, exit code 1
+    out = writing("model.json")     before anything is charged
+    ...
+    delivered(out, text, show)      written whole or not at all, then shown; a failure of one spares the other
+    answer({"model": ...}, json)    for scripts
+    receipt(release, ledger, json)  what was spent, for people
 """
 
 from __future__ import annotations
 
 import json as _json
-import os
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from discreet.cli.bars import counting, waiting
+from discreet.cli.errors import SCRIPT, fail, guarded, note, reported, shown, told
+from discreet.cli.hints import spoken
 from discreet.cli.outputs import Output, writing
 
 if TYPE_CHECKING:
@@ -32,24 +28,19 @@ if TYPE_CHECKING:
     from discreet.ledger import Ledger
     from discreet.release import Release
 
-T = TypeVar("T")
-HINTS = {  # what marks a hint about Python, and what to say on the command line
-    "ledger.retrying(": "the charge stands; see to it that the file can be read to its end before asking again.",
-    "OneHotEncoder(": 'in privacy.toml, kind = "category" and the list of its values.',
-    "sensitive=[": "--sensitive NAME.",
-    "hierarchy.encode(": "each value of the column must be in its hierarchy; --missing NAME where cells are empty.",
-}
 __all__ = [
     "Output",
     "answer",
+    "counting",
     "delivered",
     "fail",
     "grid",
     "guarded",
+    "less",
     "note",
     "plain",
-    "progress",
     "receipt",
+    "reported",
     "say",
     "shown",
     "spent",
@@ -61,12 +52,6 @@ __all__ = [
 ]
 
 
-def fail(message: str, code: int = 1) -> NoReturn:
-    """Say one sentence on stderr and exit with this code."""
-    typer.echo(f"Error: {message}", err=True)
-    raise typer.Exit(code) from None
-
-
 def say(*parts: Any, json: bool = False, markup: bool = False) -> None:
     """Print for people: text, or tables of rich; nothing with `json`, where stdout is a document."""
     if json:
@@ -76,14 +61,17 @@ def say(*parts: Any, json: bool = False, markup: bool = False) -> None:
     Console(highlight=False, soft_wrap=True, markup=markup).print(*parts)
 
 
-def grid(*titles: str) -> Table:
-    """An empty table of rich in which nothing is cut off: what is too wide goes on in the next line."""
+def grid(*titles: str, whole: Collection[int] = ()) -> Table:
+    """An empty table of rich in which nothing is cut off: what is too wide goes on in the next line.
+
+    Columns at the places in `whole` are as wide as they need.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD)
-    for title in titles:
-        table.add_column(title, overflow="fold")
+    for place, title in enumerate(titles):
+        table.add_column(title, overflow="fold", no_wrap=place in whole)
     return table
 
 
@@ -94,14 +82,10 @@ def text(words: str) -> Text:
     return Text(words)
 
 
-def note(message: str) -> None:
-    """A remark on stderr, which scripts that read stdout do not see."""
-    typer.echo(f"Note: {message}", err=True)
-
-
 def answer(document: Any, json: bool) -> None:
     """Print a document as strict JSON, if asked for; what is not finite becomes null."""
     if json:
+        SCRIPT.answered = True
         typer.echo(_json.dumps(plain(document), allow_nan=False, ensure_ascii=False, indent=2))
 
 
@@ -138,11 +122,17 @@ def receipt(release: Release, ledger: Ledger | None = None, json: bool = False) 
     else:
         account = _account(ledger)
         lines.append(f"  account  {ledger.data}: spent ε = {account['spent']:.4g} of {ledger.budget.epsilon:g} so far")
-        lines.append(f"  left     one more answer may cost up to ε = {account['remaining']:.4g}")
+        lines.append(f"  left     one more answer may cost up to ε = {account['remaining']:.4g}{less(ledger)}")
     lines += [f"  note     {line}" for line in release.notes]
     if not release.private:
         lines.append("  NOT PRIVATE: a seed was given, and whoever knows it can take the noise away.")
     say("\n".join(lines), json=json)
+
+
+def less(ledger: Ledger) -> str:
+    """Why more is left than the budget less what was spent, where that is so."""
+    more = ledger.remaining - (ledger.budget.epsilon - ledger.spent) > ledger.budget.epsilon / 100
+    return ": answers together cost less than their sum" if more else ""
 
 
 def _account(ledger: Ledger) -> dict[str, Any]:
@@ -160,123 +150,13 @@ def delivered(
             out.write(made())
     except Exception as error:
         failure = error
-    show()
+    try:
+        show()
+    except OSError as error:  # the terminal is gone, or the disk that it is sent to is full
+        if out is not None and failure is None and not isinstance(error, BrokenPipeError):
+            note(f"the answer could not be shown, and is in {str(out.path)!r}.")
+        raise
     if failure is not None:
         raise failure
     if out is not None:
         say(f"Written: {out.path}", json=json)
-
-
-def progress(parts: Iterable[T], label: str, total: int | None = None, json: bool = False) -> Iterator[T]:
-    """The parts, one by one, with a bar on stderr where a person watches a terminal."""
-    if json or not sys.stderr.isatty():
-        yield from parts
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    if total is None and isinstance(parts, Sequence):
-        total = len(parts)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        for part in parts:
-            yield part
-            bar.advance(task)
-
-
-@contextmanager
-def waiting(label: str, json: bool = False) -> Iterator[None]:
-    """A bar without figures on stderr, where a person watches a terminal: how many rows there are is a value too."""
-    if json or not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        bar.add_task(label, total=None)
-        yield
-
-
-@contextmanager
-def guarded() -> Iterator[None]:
-    """One sentence and exit code 1 in place of a traceback; discreet's warnings as notes, no others.
-
-    With DISCREET_DEBUG=1 in the environment the traceback is printed as well: places in the code, never values.
-    """
-    import warnings
-
-    from discreet.errors import DiscreetWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", DiscreetWarning)
-        warnings.showwarning = lambda message, *rest, **more: note(str(message))
-        try:
-            yield
-        except (typer.Exit, typer.Abort):
-            raise
-        except BrokenPipeError:  # whoever reads has seen enough, as in `discreet ... | head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(1) from None
-        except Exception as error:
-            if hasattr(error, "exit_code"):  # a usage error, which typer prints
-                raise
-            sentence, trace = told(error), _places(error)
-            # it may hold rows, and stays the context of what is raised next
-            error.args, error.__traceback__, error.__cause__, error.__context__ = (), None, None, None
-        else:
-            return
-    if os.environ.get("DISCREET_DEBUG") == "1":
-        typer.echo(trace, err=True)
-    fail(sentence)
-
-
-def told(error: BaseException) -> str:
-    """What may be said of an error: its message if discreet raised it, of any other its type."""
-    if isinstance(error, OSError) and error.errno and type(error).__module__ == "builtins":
-        name = f" ({str(error.filename)!r})" if isinstance(error.filename, (str, os.PathLike)) else ""
-        return f"{os.strerror(error.errno)}{name}."
-    if shown(error):
-        return spoken(" ".join(str(error).split()))
-    where = _last(error)
-    home = "" if where is None else str(where.tb_frame.f_globals.get("__name__", "")).split(".")[0]
-    return (
-        f"Something went wrong ({type(error).__name__}{f' in {home}' if home else ''}); its message may quote rows and "
-        "is not shown. Hint: DISCREET_DEBUG=1 shows where it happened."
-    )
-
-
-def spoken(message: str) -> str:
-    """A message of the library with a hint for the command line, where its own is about Python."""
-    sentence, hint, rest = message.partition(" Hint: ")
-    for sign, instead in HINTS.items():
-        if hint and sign in rest:
-            return f"{sentence} Hint: {instead}"
-    return message
-
-
-def shown(error: BaseException) -> bool:
-    """Whether its message may be shown: a `raise` in the code of discreet made it, and no C code, which may quote."""
-    import dis
-
-    where = _last(error)
-    if where is None or str(where.tb_frame.f_globals.get("__name__", "")).split(".")[0] != "discreet":
-        return False
-    return dis.opname[where.tb_frame.f_code.co_code[where.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
-
-
-def _last(error: BaseException) -> TracebackType | None:
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    return place
-
-
-def _places(error: BaseException) -> str:
-    """The traceback without messages and without values."""
-    import traceback
-
-    lines = traceback.format_list(traceback.extract_tb(error.__traceback__))
-    return "".join(["Traceback (most recent call last):\n", *lines, type(error).__name__])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import console, secrets
+from discreet.cli.counts import uncounted
 from discreet.cli.options import Force, Json, option
 from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, opened
 
@@ -30,6 +31,8 @@ def register(
 ) -> None:
     """Show the records of processing (Article 30): who, when, what for, to whom, until when. No person is in them.
 
+    How many rows a table had is written to FILE, and not shown here.
+
     For example:
 
         discreet vault register clinic.vault
@@ -38,7 +41,8 @@ def register(
     """
     if output is not None and output.suffix.lower() not in (".json", ".csv"):
         raise ValueError(f"The register is written as .json or .csv. Got {output.name!r}.")
-    out = None if output is None else console.writing(output, force=force, secret=True)
+    safe = secrets.kept(place, passphrase_file, key_file)
+    out = None if output is None else console.writing(output, force=force, inputs=safe, secret=True)
     with opened(place, passphrase_file, key_file) as vault:
         if anchor:
             console.answer({"anchor": str(vault.anchor())}, json)
@@ -47,7 +51,7 @@ def register(
         entries = vault.overdue() if overdue else tuple(vault.register.entries())
         if out is not None:
             out.write(_exported(vault, out.path.suffix.lower() == ".csv", {entry.number for entry in entries}))
-        console.answer([entry.public() for entry in entries], json)
+        console.answer([uncounted(entry.public()) for entry in entries], json)
         console.say(_table(entries), json=json)
 
 
@@ -67,17 +71,12 @@ def _exported(vault: Vault, table: bool, numbers: set[int]) -> str:
 
 
 def _table(entries: tuple[Any, ...]) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("", "time (UTC)", "who", "act", "table", "purpose", "partner", "rows", "until", box=SIMPLE_HEAD)
+    """For people, two lines each, so that it fits a narrow terminal; how many rows is in the export."""
+    table = console.grid("", "time (UTC)", "act, who", "table", "purpose, partner", "until", whole=(0, 1, 5))
     for one in entries:
-        rows = "" if one.rows is None else f"{one.rows:,}"
         to = ", ".join(one.recipients) or one.partner
-        cells = [one.who, one.act, one.table, one.purpose, to, rows, one.retention]
-        time = one.time[:19].replace("T", " ")
-        table.add_row(str(one.number), time, *(Text(cell or "") for cell in cells))
+        pairs = one.time[:19].split("T"), (one.act, one.who), (one.table,), (one.purpose, to), (one.retention,)
+        table.add_row(str(one.number), *(console.text("\n".join(filter(None, pair))) for pair in pairs))
     return table
 
 
@@ -134,12 +133,13 @@ def rotate(
     who: Who = None,
     json: Json = False,
 ) -> None:
-    """Make new keys: of a purpose, of a partner, or what opens the vault itself. Old pseudonyms still open.
+    r"""Make new keys: of a purpose, of a partner, or what opens the vault itself. Old pseudonyms still open.
 
     For example:
 
         discreet vault rotate clinic.vault --purpose research-2026
-        discreet vault rotate clinic.vault --purpose research-2026 --partner university-x
+        discreet vault rotate clinic.vault --purpose research-2026 \
+            --partner university-x
         discreet vault rotate clinic.vault --wrapping
     """
     if wrapping == (purpose is not None) or (wrapping and partner is not None):
@@ -185,7 +185,7 @@ def backup(
     who: Who = None,
     json: Json = False,
 ) -> None:
-    """Copy the vault to a new file, as it is at one moment. It opens with the same passphrase or key file.
+    """Copy the vault to a new file, as it is at one moment. It is restored with the same passphrase or key file.
 
     For example:
 
@@ -209,23 +209,35 @@ def restore(
     who: Who = None,
     json: Json = False,
 ) -> None:
-    """Bring a backup to a new place, and erase again whoever was erased since.
+    r"""Bring a backup to a new place, and erase again whoever was erased since.
 
     For example:
 
-        discreet vault restore clinic-2026-05-03.vault clinic.vault --erasures-from damaged.vault
-        discreet vault restore clinic-2026-05-03.vault clinic.vault --anchor 12-5f0c...
+        discreet vault restore clinic-2026-05-03.vault clinic.vault \
+            --erasures-from damaged.vault --anchor 15-77b1...
+        discreet vault restore clinic-2026-05-03.vault clinic.vault \
+            --anchor 12-5f0c...
+
+    With --erasures-from, the anchor is the newest you kept: the file has to reach it. Alone, it is the one that
+    `backup` printed, and your word that nothing happened since.
     """
     from dataclasses import asdict
 
     from discreet.pseudonyms.register import Anchor as Kept
     from discreet.pseudonyms.vault import Vault
 
-    if (erasures_from is None) == (anchor is None):
+    if erasures_from is None and anchor is None:
         console.fail("Say how later erasures are known: --erasures-from FILE, or --anchor LINE.", 2)
     secrets.check_free(str(place))
-    later = Kept.parse(anchor) if anchor is not None else erasures_from
+    newest = None if anchor is None else Kept.parse(anchor)
+    later, proof = (newest, None) if erasures_from is None else (erasures_from, newest)
     opening = secrets.opening(passphrase_file, key_file)
-    done = Vault.restore(place, copy, erasures_from=later, who=who, **opening)
+    done = Vault.restore(place, copy, erasures_from=later, anchor=proof, who=who, **opening)
     console.answer(asdict(done), json)
-    console.say(f"Restored. Later erasures done again: {done.replayed}; entries lost: {done.lost}.", json=json)
+    corrected = "not told" if done.corrections is None else str(done.corrections)
+    again = " Correct again what was corrected since." if done.corrections != 0 else ""
+    console.say(
+        f"Restored. Later erasures done again: {done.replayed}; entries lost: {done.lost};"
+        f" corrections lost: {corrected}.{again}",
+        json=json,
+    )

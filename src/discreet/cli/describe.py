@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import console
-from discreet.cli.numerals import numeral, span
 from discreet.cli.options import Data, Delta, Epsilon, FactsFile, Force, Json, Seed, listed
+from discreet.cli.summary import Summary, bars, told
 
 if TYPE_CHECKING:
-    from discreet.cli.facts import Column
+    from discreet.cli.columns import Column
     from discreet.cli.table import Table
-    from discreet.stats.description import Categories, Description, Numbers
+    from discreet.stats.description import Description
 
 
 def describe(
@@ -30,7 +30,7 @@ def describe(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Count, means, quartiles, histograms, as one release.
+    r"""Count, means, quartiles, histograms, as one release.
 
     The budget is split once among all of it; fewer columns get more of it each. Bounds and categories come from
     privacy.toml. Intervals hold with probability 95%, and account for the noise.
@@ -38,7 +38,8 @@ def describe(
     For example:
 
         discreet describe visits.csv --epsilon 0.5
-        discreet describe visits.csv --epsilon 0.5 --columns age,ward -o visits.html
+        discreet describe visits.csv --epsilon 0.5 --columns age,ward \
+            -o visits.html
     """
     from discreet.cli.table import kept, opened
 
@@ -53,19 +54,21 @@ def describe(
     with console.waiting("describing", json):
         found = _described(table, wanted, epsilon, spends, ledger, seed)
 
+    summary = Summary(found, table.facts.max_rows_per_unit)
+
     def show() -> None:
-        console.answer(_document(found) | {"receipt": console.spent(found.release, ledger)}, json)
-        console.say(*_tables(found), json=json)
+        console.answer(summary.document() | {"receipt": console.spent(found.release, ledger)}, json)
+        console.say(*_tables(summary), json=json)
         console.receipt(found.release, ledger, json)
 
-    console.delivered(out, lambda: _drawn(found, data.name, output), show, json)
+    console.delivered(out, lambda: _drawn(summary, data.name, output), show, json)
 
 
-def _drawn(found: Description, name: str, output: Path | None) -> str | bytes:
+def _drawn(summary: Summary, name: str, output: Path | None) -> str | bytes:
     from discreet.cli import pictures
 
     page = output is not None and output.suffix.lower() == ".html"
-    return pictures.page(found, name) if page else pictures.png(found)
+    return pictures.page(summary, name) if page else pictures.png(summary.found)
 
 
 def _described(
@@ -91,78 +94,17 @@ def _described(
     )
 
 
-def _document(found: Description) -> dict[str, Any]:
-    return {
-        "count": {"value": found.count, "interval": found.count_interval},
-        "confidence": found.confidence,
-        "columns": {one.name: _column(one, found) for one in found.columns},
-    }
-
-
-def _column(one: Numbers | Categories, found: Description) -> dict[str, Any]:
-    from discreet.stats.description import Numbers
-
-    if not isinstance(one, Numbers):
-        return {
-            "kind": "category",
-            "values": one.values,
-            "counts": one.counts,
-            "interval": one.interval,
-            "other": others(one, found),
-        }
-    return {
-        "kind": "number",
-        "mean": {"value": one.mean, "interval": one.mean_interval},
-        "quartiles": [
-            {"value": value, "interval": ends}
-            for value, ends in zip(one.quartiles, one.quartile_intervals, strict=True)
-        ],
-        "histogram": {"edges": one.edges, "counts": one.counts, "std": one.std},
-    }
-
-
-def _tables(found: Description) -> list[Any]:
+def _tables(summary: Summary) -> list[Any]:
     """For people: how many rows, then numbers, then categories."""
-    from discreet.stats.description import Numbers
-
-    low, high = found.count_interval
-    parts: list[Any] = [f"About {max(found.count, 0):,.0f} {counted(found)} ({low:,.0f} to {high:,.0f}).\n"]
-    numbers = console.grid("number", "mean, 95% interval", "25%", "median", "75%")
-    categories = console.grid("category", "value", counted(found), "95% interval")
-    for one in found.columns:
-        if isinstance(one, Numbers):
-            quartiles = [numeral(value) for value in one.quartiles]
-            mean = f"{numeral(one.mean)}\n{span(*one.mean_interval)}"
-            numbers.add_row(console.text(f"{one.name}\n{bars(one.bins()[1])}"), mean, *quartiles)
-            continue
-        for row in _counts(one, found):
-            categories.add_row(*map(console.text, row))
-    return parts + [table for table in (numbers, categories) if table.row_count]
-
-
-def _counts(one: Categories, found: Description) -> list[list[str]]:
-    cells = zip(one.values, one.counts, *one.interval, strict=True)
-    rows = [["", str(value), f"{max(n, 0):,.0f}", f"{low:,.0f} to {high:,.0f}"] for value, n, low, high in cells]
-    rows[0][0] = one.name
-    return [*rows, ["", "(other or missing)", f"{others(one, found):,.0f}", ""]]
-
-
-def others(one: Categories, found: Description) -> float:
-    """About how many have none of the values: what is left of the count, which costs nothing more."""
-    return max(float(found.count - sum(one.counts)), 0.0)
-
-
-def counted(found: Description) -> str:
-    """What is counted: rows, or units, each of which counts once."""
-    unit = found.release.unit
-    return "rows" if unit == "row" else f"units ({unit})"
-
-
-def bars(counts: Any) -> str:
-    """A row of small bars, as high as the counts.
-
-    >>> bars([0, 5, 10, -2])
-    ' ▄█ '
-    """
-    most = max(max(counts), 1e-9)
-    return "".join(" ▁▂▃▄▅▆▇█"[round(8 * max(count, 0) / most)] for count in counts)
+    parts: list[Any] = [f"{summary.sentence}\n"]
+    numbers = console.grid("number", "mean", "25%", "median", "75%")
+    categories = console.grid("category", "value", summary.counted, "95% interval")
+    for one in summary.numbers:
+        name = console.text(f"{one.name}\n{bars(one.bins()[1])}")
+        numbers.add_row(name, *("\n".join(pair) for pair in told(one)))
+    for other in summary.categories:
+        for place, row in enumerate(summary.cells(other)):
+            categories.add_row(*map(console.text, ("" if place else other.name, *row)))
+    if numbers.row_count:
+        parts += [numbers, "Below each number: its 95% interval.\n"]
+    return parts + [categories] * bool(categories.row_count)

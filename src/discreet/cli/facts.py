@@ -32,13 +32,15 @@ data = "visits"
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from discreet.cli.columns import KINDS, Column
+from discreet.cli.deltas import check_delta
 
 if TYPE_CHECKING:
     from discreet.bounds import Bounds
@@ -53,66 +55,6 @@ KEYS: dict[str, tuple[str, ...]] = {
     "ledger": ("path", "data"),
     "columns": ("kind", "low", "high", "whole", "values"),
 }
-KINDS = ("number", "category", "skip")
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: a number within [low, high], one of public values, or one that is never read."""
-
-    name: str
-    kind: str
-    low: float | None = None
-    high: float | None = None
-    values: tuple[Any, ...] = ()
-    whole: bool = False
-
-    def __post_init__(self) -> None:
-        if not printable(self.name):
-            raise ValueError("A column's name must be printable text of 1 to 200 characters.")
-        if not isinstance(self.whole, bool) or (self.whole and self.kind != "number"):
-            raise ValueError(f"The `whole` of {self.name!r} must be true or false, and is for numbers.")
-        if self.kind not in KINDS:
-            raise ValueError(f"The `kind` of {self.name!r} must be one of {list(KINDS)}. Got {self.kind!r}.")
-        if self.kind == "number":
-            self._check_range()
-        if self.kind == "category":
-            self._check_values()
-        if (self.kind != "number" and (self.low, self.high) != (None, None)) or (
-            self.kind != "category" and self.values
-        ):
-            raise ValueError(
-                f"The column {self.name!r} is of kind {self.kind!r}: `low` and `high` belong to numbers, `values` to "
-                "categories."
-            )
-
-    @property
-    def sort(self) -> str:
-        """What its cells are: "number", "text" or "truth"."""
-        return _sort(self.values[0]) or "" if self.kind == "category" else "number"
-
-    def _check_range(self) -> None:
-        if self.low is None or self.high is None:
-            raise ValueError(
-                f"The column {self.name!r} is a number without `low` and `high`. Hint: write the range that such "
-                f'numbers have by their meaning (an age: 0 to 120), or kind = "skip" to leave the column out.'
-            )
-        if not (_number(self.low) and _number(self.high) and self.low < self.high):
-            raise ValueError(
-                f"The column {self.name!r} needs finite numbers low < high. Got {self.low!r} and {self.high!r}."
-            )
-        if self.whole and not (float(self.low).is_integer() and float(self.high).is_integer()):
-            raise ValueError(f"The column {self.name!r} is of whole numbers: so must be `low` and `high`.")
-
-    def _check_values(self) -> None:
-        if len(self.values) < 2 or len(set(self.values)) < len(self.values):
-            raise ValueError(
-                f"The category {self.name!r} needs two or more distinct `values`. Hint: list those that there may be, "
-                "from a code book; they are never collected from the data, since a rare one would give its holder away."
-            )
-        kinds = {_sort(value) for value in self.values}
-        if len(kinds) > 1 or None in kinds:
-            raise ValueError(f"The `values` of {self.name!r} must be all text, all numbers, or all true and false.")
 
 
 @dataclass(frozen=True)
@@ -147,20 +89,19 @@ class Facts:
             raise ValueError(f"The unit {self.unit!r} is none of the columns.{_meant(self.unit, self.columns)}")
         if self.unit == "row" and self.max_rows_per_unit is not None:
             raise ValueError("`max_rows_per_unit` of [data] needs a `unit`: rows by themselves have no others.")
-        self._check_delta(self.delta, "The `delta` of [budget]")
-
-    def _check_delta(self, delta: float, name: str) -> None:
-        if self.n is not None and delta * self.n > 0.1:
-            raise ValueError(
-                f"{name}, {delta:g}, is too large for n = {self.n}: such a promise would allow to publish whole "
-                f"{self.unit}s. Hint: {0.01 / self.n:.1g}, or 0."
-            )
+        check_delta(self.delta, self.n, self.unit, "The `delta` of [budget]")
 
     def delta_of(self, given: float | None) -> float:
         """The δ of an answer: the one given by --delta, if it is not too large, or that of the budget."""
         if given is None:
             return self.delta
-        self._check_delta(given, "The --delta")
+        check_delta(given, self.n, self.unit, "The --delta")
+        if self.ledger_path is not None and given > self.delta:
+            raise ValueError(
+                f"The --delta, {given:g}, is more than the δ of the whole account, {self.delta:g}: no answer may be "
+                f"weaker than all of them together. Nothing was charged. Hint: leave --delta out, or {self.delta:g} at "
+                "most."
+            )
         return given
 
     @property
@@ -308,18 +249,3 @@ def _meant(name: str, known: Any) -> str:
 
     near = get_close_matches(str(name), [str(one) for one in known], 1)
     return f" Did you mean {near[0]!r}?" if near else ""
-
-
-def printable(text: str) -> bool:
-    """Whether a name can be shown in a terminal as it is."""
-    return 0 < len(text) <= 200 and text.isprintable()
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _sort(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return "truth"
-    return "number" if _number(value) else "text" if isinstance(value, str) else None

@@ -13,7 +13,7 @@ from discreet.cli.numerals import numeral
 from discreet.cli.options import Data, Delta, Epsilon, FactsFile, Force, Json, Seed, listed, pairs
 
 if TYPE_CHECKING:
-    from discreet.cli.facts import Column
+    from discreet.cli.columns import Column
     from discreet.cli.table import Table
 
 MOST = 40  # coefficients shown
@@ -24,9 +24,12 @@ the first; rows with a missing cell count for nothing. The model is written as J
 
 For example:
 
-    discreet fit visits.csv --target cost --model linear --epsilon 1 -o model.json
-    discreet fit visits.csv --target ward --model logistic --features age,cost --epsilon 1 -o model.json
-    discreet fit visits.csv --target cost --model ridge --set alpha=0.1 --epsilon 1 -o model.json
+    discreet fit visits.csv --target cost --model linear --epsilon 1 \\
+        -o model.json
+    discreet fit visits.csv --target ward --model logistic \\
+        --features age,cost --epsilon 1 -o model.json
+    discreet fit visits.csv --target cost --model ridge --set alpha=0.1 \\
+        --epsilon 1 -o model.json
 
 Models:
 
@@ -60,6 +63,8 @@ def fit(
     from discreet.models.saving import Saved, text
 
     out = console.writing(output, force=force, inputs=kept(data, facts))
+    if output.suffix.lower() != ".json":
+        raise ValueError(f"The model ends in .json. Got {output.name!r}.")
     table = opened(data, facts)
     aim = table.facts.column(target)
     columns = chosen(table, aim, listed(features))
@@ -184,6 +189,6 @@ def coefficients(model: Any) -> list[dict[str, Any]]:
 def _shown(learnt: list[dict[str, Any]]) -> Any:
     table = console.grid("feature", "coefficient", "standard error")
     for one in learnt:
-        error = "" if one["std"] is None else f"{one['std']:.2g}"
+        error = "" if one["std"] is None else numeral(float(f"{one['std']:.2g}"))
         table.add_row(console.text(one["feature"]), numeral(one["value"]), error)
     return table

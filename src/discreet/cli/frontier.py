@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import console
-from discreet.cli.options import Data, FactsFile, Force, Json, listed, positives
+from discreet.cli.options import Data, FactsFile, Force, Json, between, listed, positives
 
 if TYPE_CHECKING:
-    from discreet.cli.facts import Column
+    from discreet.cli.columns import Column
     from discreet.cli.table import Table
     from discreet.evaluate.frontier import Frontier
 
-HELD = 0.2  # the share of rows that a frontier tests on
 UNPAID = "Every fit is seeded, the rows are private, and nothing was charged; the ledger has it on record."
 MARK = "NOT PRIVATE: an evaluation on private rows that nobody paid for. Do not publish it."
 
@@ -44,7 +41,10 @@ def frontier(
         int | None, typer.Option("--rows-per-unit", min=1, help="Of --simulate, where a unit has several rows.")
     ] = None,
     expected: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Of --simulate: R² or accuracy of the best model, as you guess.")
+        float | None,
+        typer.Option(
+            parser=between, metavar="NUMBER", help="Of --simulate: R² or accuracy of the best model, as you guess."
+        ),
     ] = None,
     features: Annotated[str | None, typer.Option(metavar="A,B,...", help="The columns to predict from.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="How many processes.")] = 1,
@@ -54,7 +54,7 @@ def frontier(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Accuracy against ε and n, to choose ε by looking.
+    r"""Accuracy against ε and n, to choose ε by looking.
 
     Beside it stand the ceiling without privacy and the trivial floor. Looking at private data to choose ε is a release
     of its own. So the data must be public, or rows are invented from the public facts in privacy.toml. With
@@ -63,9 +63,12 @@ def frontier(
 
     For example:
 
-        discreet frontier visits.csv --target cost --simulate --n 5000 --expected 0.6 -o frontier.png
-        discreet frontier open.csv --target cost --public --models linear,robust,adassp --epsilons 0.1,1,10 -o f.png
+        discreet frontier visits.csv --target cost --simulate --n 5000 \
+            --expected 0.6 -o frontier.png
+        discreet frontier open.csv --target cost --public \
+            --models linear,robust,adassp --epsilons 0.1,1,10 -o f.png
     """
+    from discreet.cli import samples
     from discreet.cli.fit import chosen
     from discreet.cli.table import kept, opened
 
@@ -79,17 +82,18 @@ def frontier(
     columns = chosen(table, aim, listed(features))
     plan = Plan(positives(epsilons, "--epsilons"), repeats, jobs, seed, cache, bar=not (json or unpaid))
     if simulate:
-        X, y, bounds = _simulated(table, columns, aim, _size(table, n, each), expected, seed)
+        X, y, bounds = samples.simulated(table, columns, aim, samples.size(table, n, each), expected, seed)
         found = plan.run(_models(listed(models), table, columns, aim, bounds), X, y)
     else:
         table.check(columns, aim)
         estimators = _models(listed(models), table, columns, aim, None)
         if unpaid:
-            _evaluated(table, columns, aim, estimators, plan, outputs)
+            with console.waiting("evaluating", json):
+                _evaluated(table, columns, aim, estimators, plan, outputs)
             console.answer({"outputs": [str(one.path) for one in outputs], "private": False}, json)
             console.say(f"{MARK}\n{_written(outputs)}", json=json)
             return
-        found = plan.run(estimators, *_read(table, columns, aim))
+        found = plan.run(estimators, *samples.read(table, columns, aim))
     _write(found, outputs, "")
     document = {"outputs": [str(one.path) for one in outputs], "private": False, "sentence": found.sentence()}
     console.answer(document, json)
@@ -127,11 +131,13 @@ def _evaluated(
     """Evaluate private rows unpaid; what is found, also why it fails, goes to the outputs alone."""
     import warnings
 
+    from discreet.cli import samples
+
     _record(table, target.name)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a note may tell of the rows too
-            _write(plan.run(estimators, *_read(table, columns, target)), outputs, MARK)
+            _write(plan.run(estimators, *samples.read(table, columns, target)), outputs, MARK)
     except Exception as error:
         outputs[-1].write(f"{MARK}\nThe evaluation failed: {console.told(error)}\n")
         console.fail(
@@ -165,12 +171,8 @@ class Plan:
         from discreet.evaluate import frontier as found
 
         options: Any = {"repeats": self.repeats, "random_state": self.seed, "cache": self.cache}
-        bar = _Bar() if self.bar and sys.stderr.isatty() else None
-        try:
+        with console.counting("fits", self.bar) as bar:
             return found(estimators, X, y, epsilons=self.epsilons, n_jobs=jobs, progress=bar, **options)
-        finally:
-            if bar is not None:
-                bar.stop()
 
 
 def _models(names: list[str], table: Table, columns: list[Column], target: Column, bounds: Any) -> dict[str, Any]:
@@ -188,77 +190,6 @@ def _models(names: list[str], table: Table, columns: list[Column], target: Colum
     return {model.name: model.made(**promise) for model in chosen}
 
 
-def _size(table: Table, n: int | None, each: int | None) -> tuple[int, int]:
-    """How many units are to be learnt from, and how many rows each has."""
-    units = n or table.facts.n
-    if units is None:
-        raise ValueError("To simulate, say how many rows there are (--n).")
-    if table.unit is None:
-        if each not in (None, 1):
-            raise ValueError(f"The --rows-per-unit needs a unit; {table.facts.file} has none.")
-        return units, 1
-    each = each or table.facts.max_rows_per_unit
-    if each is None:
-        raise ValueError(
-            f"To simulate, say how many rows each {table.unit} has: --rows-per-unit, or max_rows_per_unit in "
-            f"{table.facts.file}."
-        )
-    return units, each
-
-
-def _simulated(
-    table: Table, columns: list[Column], target: Column, size: tuple[int, int], expected: float | None, seed: int
-) -> tuple[Any, Any, Any]:
-    """Rows invented from public facts, and so many more than wanted as are held out; no data are read."""
-    from discreet.bounds import Bounds
-    from discreet.evaluate import simulate
-
-    if expected is None:
-        raise ValueError("To simulate, say how good the best model is, as you guess (--expected).")
-    units, each = size
-    rows = round(units * each / (1 - HELD))
-    numbers: Any = {one.name: (one.low, one.high) for one in columns if one.kind == "number"}
-    if not numbers:
-        raise ValueError("To simulate, at least one feature must be a number.")
-    aim: Any = {"target": (target.low, target.high)} if target.kind == "number" else {"classes": target.values}
-    lists = {one.name: one.values for one in columns if one.kind == "category"}
-    kind: Any = "regression" if target.kind == "number" else "classification"
-    made = simulate(kind, bounds=Bounds(numbers, **aim), n=rows, expected=expected, categories=lists, random_state=seed)
-    owners = [f"{i // each}" for i in range(rows)]
-    return _framed(table, made.columns, made.X, owners), made.y, made.bounds
-
-
-def _framed(table: Table, names: Sequence[str], X: Any, owners: Any) -> Any:
-    """Features, with a column of units where rows belong to any."""
-    if table.unit is None:
-        return X
-    import polars
-
-    return polars.DataFrame({**dict(zip(names, X.T, strict=True)), table.unit: list(owners)})
-
-
-def _read(table: Table, columns: list[Column], target: Column) -> tuple[Any, Any]:
-    """All rows, in memory."""
-    import numpy as np
-
-    from discreet.cli.table import cells, types
-    from discreet.query import Batch
-
-    encoder, wanted = table.encoder(columns), [*columns, target]
-    names, sorts = [one.name for one in wanted], types(wanted)
-    if table.unit:
-        names, sorts = [*names, table.unit], sorts | {table.unit: "text"}
-    blocks = list(cells(table.path, names, sorts))
-    rows = np.concatenate(blocks) if blocks else np.empty((0, len(names)), dtype=object)
-    many = len(columns)
-    X, y, owners = encoder(Batch(rows[:, :many])), rows[:, many], rows[:, -1]
-    if target.kind == "number":
-        y = np.array([np.nan if cell is None else float(cell) for cell in y])
-        return _framed(table, encoder.names, X, owners), y
-    known = np.isin(y, np.array(target.values, dtype=object))
-    return _framed(table, encoder.names, X[known], owners[known]), np.array(y[known].tolist())
-
-
 def _record(table: Table, target: str) -> None:
     """Write the act into the ledger before it happens; what it tells has no price there."""
     from discreet.events import Composed
@@ -269,24 +200,6 @@ def _record(table: Table, target: str) -> None:
             f"{table.facts.file} names no ledger to record this in. Hint: [ledger], path = ...; or --simulate instead."
         )
     ledger.charge(f"UNPAID EVALUATION, NOT PRIVATE: frontier of {target}", Composed(()))
-
-
-class _Bar:
-    """How many fits are done, on stderr."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        self._bar = Progress(console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task("fits", total=None)
-        self._bar.start()
-
-    def __call__(self, done: int, total: int) -> None:
-        self._bar.update(self._task, completed=done, total=total)
-
-    def stop(self) -> None:
-        self._bar.stop()
 
 
 def _write(found: Frontier, outputs: list[console.Output], mark: str) -> None:

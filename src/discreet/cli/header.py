@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from discreet.cli.facts import printable
+from discreet.cli.columns import printable
 from discreet.errors import EngineError
 
 LONGEST = 1 << 20  # bytes of a first line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,12 @@ def hierarchy(text: str, facts: Facts | None) -> tuple[str, Any]:
     if len(values) < 2:
         raise ValueError(f"The hierarchy of {name!r} cannot be read. Hint: {FORMS}.")
     return name, Hierarchy.flat(values)
+
+
+def files(texts: Iterable[str]) -> list[Path]:
+    """The files that hierarchies are read from."""
+    rules = [text.partition("=")[2].strip() for text in texts]
+    return [Path(rule) for rule in rules if rule.lower().endswith(".csv")]
 
 
 def _file(name: str, path: Path) -> Any:

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import console
+from discreet.cli.manual import Verb, family
 from discreet.cli.options import Force, Json
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
 
-app = typer.Typer(no_args_is_help=True, help="What has been spent: show, explain, export.")
+app = family(
+    "What has been spent: show, explain, export.",
+    "discreet ledger show visits.csv",
+    "discreet ledger export visits.csv -o charges.json",
+)
 Where = Annotated[
     Path,
     typer.Argument(metavar="WHERE", help="A ledger, a privacy.toml, or the data file beside one.", show_default=False),
@@ -21,7 +26,7 @@ Where = Annotated[
 PLAIN = (".csv", ".json")
 
 
-@app.command()
+@app.command(cls=Verb)
 def show(
     where: Where,
     output: Annotated[
@@ -47,14 +52,14 @@ def show(
     console.say(_table(ledger), json=json)
     console.say(
         f"{ledger.data}: spent ε = {ledger.spent:.4g} of the budget {ledger.budget}; one more answer may cost up to "
-        f"ε = {ledger.remaining:.4g}.",
+        f"ε = {ledger.remaining:.4g}{console.less(ledger)}.",
         json=json,
     )
     for remark in _remarks(ledger):
         console.say(remark, json=json)
 
 
-@app.command()
+@app.command(cls=Verb)
 def explain(where: Where, json: Json = False) -> None:
     """What the spending means to a person in the data, in words and odds.
 
@@ -67,7 +72,7 @@ def explain(where: Where, json: Json = False) -> None:
     console.say(ledger.explain(), json=json)
 
 
-@app.command()
+@app.command(cls=Verb)
 def export(
     where: Where,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where it goes (.json or .csv).")],
@@ -103,6 +108,8 @@ def opened(where: Path) -> Ledger:
 
     path = where
     beside = where.name.lower().endswith((*TEXT, *PARQUET))
+    if beside and not where.exists() and not _facts.beside(where).is_file():
+        raise ValueError(f"There is no file {str(where)!r}.")
     if beside or where.suffix == ".toml":
         facts = _facts.read(_facts.beside(where) if beside else where)
         if beside:
@@ -183,15 +190,12 @@ def _lines(entries: list[dict[str, Any]]) -> str:
 
 
 def _table(ledger: Ledger) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
     from discreet.stores import flag
 
-    table = Table("", "time (UTC)", "what", "ε by itself", box=SIMPLE_HEAD)
+    table = console.grid("", "time (UTC)", "what", "ε by itself", whole=(0, 1, 3))
     for number, (entry, cost) in enumerate(zip(ledger.entries, _costs(ledger), strict=True), 1):
-        table.add_row(str(number), entry.time[:19].replace("T", " "), Text(entry.name + flag(entry)), f"{cost:.4g}")
+        what, time = console.text(entry.name + flag(entry)), entry.time[:19].replace("T", " ")
+        table.add_row(str(number), time, what, f"{cost:.4g}")
     return table
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import console
+from discreet.cli import console, secrets
+from discreet.cli.counts import silent, uncounted
 from discreet.cli.options import Force, Json, option
 from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, opened
 
@@ -39,13 +40,8 @@ def receipt(vault: Vault, path: Path, made: list[Run], json: bool) -> None:
     """Say what was written, from the table's own entry: others may have written to the register meanwhile."""
     (run,) = made
     entry = next(one for one in vault.register.entries() if one.number == run.entry)
-    console.answer({"output": str(path), **entry.public()}, json)
-    notes = "".join(f"; {_count(count):,} {what}" for what, count in entry.details.items() if " " in what)
-    console.say(f"Written: {path}, {entry.rows:,} rows{notes}. Entry {entry.number} of the register.", json=json)
-
-
-def _count(found: Any) -> int:
-    return sum(found.values()) if isinstance(found, dict) else int(found)
+    console.answer({"output": str(path), **uncounted(entry.public())}, json)
+    console.say(f"Written: {path}. Entry {entry.number} of the register holds the counts.", json=json)
 
 
 def unshare(
@@ -66,15 +62,17 @@ def unshare(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Put your own pseudonyms in place of a partner's.
+    r"""Put your own pseudonyms in place of a partner's.
 
     For example:
 
-        discreet vault unshare clinic.vault from-x.csv -o results.csv --purpose research-2026 --partner university-x
+        discreet vault unshare clinic.vault from-x.csv -o results.csv \
+            --purpose research-2026 --partner university-x
     """
-    out = console.writing(output, force=force, inputs=[data], secret=True)
+    safe = secrets.kept(place, passphrase_file, key_file, data)
+    out = console.writing(output, force=force, inputs=safe, secret=True)
     made: list[Run] = []
-    with opened(place, passphrase_file, key_file) as vault:
+    with opened(place, passphrase_file, key_file) as vault, silent():
         vault.unshare(
             data, partner, purpose, column=column, version=version, name=name, suppressed=suppressed, who=who,
             out=out.path, overwrite=force, dialect=dialect(delimiter, encoding), progress=False if json else None,
@@ -100,15 +98,17 @@ def reseal(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Move the pseudonyms of a table to the newest keys, without identifiers.
+    r"""Move the pseudonyms of a table to the newest keys, without identifiers.
 
     For example:
 
-        discreet vault reseal clinic.vault research.csv -o research-2.csv --purpose research-2026
+        discreet vault reseal clinic.vault research.csv -o research-2.csv \
+            --purpose research-2026
     """
-    out = console.writing(output, force=force, inputs=[data], secret=True)
+    safe = secrets.kept(place, passphrase_file, key_file, data)
+    out = console.writing(output, force=force, inputs=safe, secret=True)
     made: list[Run] = []
-    with opened(place, passphrase_file, key_file) as vault:
+    with opened(place, passphrase_file, key_file) as vault, silent():
         vault.reseal(
             data, purpose, partner=partner, column=column, name=name, suppressed=suppressed, who=who, out=out.path,
             overwrite=force, dialect=dialect(delimiter, encoding), progress=False if json else None,
@@ -127,11 +127,12 @@ def worker_file(
     who: Who = None,
     json: Json = False,
 ) -> None:
-    """Write the keys that workers of a Spark cluster need for one purpose. It is a secret; remove it afterwards.
+    r"""Write the keys that workers of a Spark cluster need for one purpose. It is a secret; remove it afterwards.
 
     For example:
 
-        discreet vault worker-file clinic.vault -o worker.keys --purpose research-2026
+        discreet vault worker-file clinic.vault -o worker.keys \
+            --purpose research-2026
     """
     with opened(place, passphrase_file, key_file) as vault:
         vault.worker_file(output, purpose, partner, who=who)

@@ -24,3 +24,19 @@ def span(low: float, high: float) -> str:
     '20,660 to 20,940'
     """
     return f"{numeral(low)} to {numeral(high)}"
+
+
+def measured(value: float, low: float, high: float) -> tuple[str, str]:
+    """A number and its interval, to no finer digits than the interval allows: two of its half.
+
+    Ends are rounded outwards, so that the interval holds as often as it did.
+
+    >>> measured(31970.4, 12187.5, 60000.0), measured(49.326, 49.1, 49.6), measured(7.0, 7.0, 7.0)
+    (('32,000', '12,000 to 60,000'), ('49.33', '49.1 to 49.6'), ('7', '7 to 7'))
+    """
+    half = (high - low) / 2
+    if not (half > 0 and math.isfinite(half)):
+        return numeral(value), span(low, high)
+    grain = 10.0 ** (math.floor(math.log10(half)) - 1)
+    floor, ceiling = math.floor(low / grain + 1e-9) * grain, math.ceil(high / grain - 1e-9) * grain
+    return numeral(round(value / grain) * grain), span(floor, ceiling)

@@ -36,6 +36,14 @@ def small(text: str) -> float:
     return number
 
 
+def between(text: str) -> float:
+    """A number between 0 and 1, neither of them, of what was typed."""
+    number = _float(text)
+    if not 0 < number < 1:
+        raise typer.BadParameter(f"it must be a number between 0 and 1, such as 0.6. Got {text!r}.")
+    return number
+
+
 def _float(text: str) -> float:
     try:
         return float(text)

@@ -8,9 +8,10 @@ import io
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.numerals import numeral, span
+from discreet.cli.summary import told
 
 if TYPE_CHECKING:
+    from discreet.cli.summary import Summary
     from discreet.stats.description import Categories, Description, Numbers
 
 ACROSS = 3
@@ -21,6 +22,7 @@ PAGE = """<!doctype html>
 body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }}
 table {{ border-collapse: collapse; margin: 1rem 0 }} th, td {{ padding: .2rem .8rem; text-align: right }}
 th:first-child, td:first-child {{ text-align: left }} tr + tr {{ border-top: 1px solid #ddd }} img {{ width: 100% }}
+small {{ color: #555 }}
 pre {{ background: #f5f5f5; padding: 1rem; overflow: auto }}
 </style></head><body><h1>{title}</h1><p>{count}</p>
 <img alt="Histograms of each column, with means and quartiles" src="data:image/png;base64,{image}">
@@ -78,39 +80,34 @@ def _categories(axes: Any, one: Categories) -> None:
     axes.set_xticks(places, [str(value)[:20].replace("$", r"\$") for value in one.values], rotation=30, ha="right")
 
 
-def page(found: Description, name: str) -> str:
+def page(summary: Summary, name: str) -> str:
     """The picture, the figures and the receipt as one page that needs no other file."""
-    from discreet.cli.describe import counted
-
-    low, high = found.count_interval
     return PAGE.format(
         title=html.escape(f"{name}, described privately"),
-        count=html.escape(f"About {max(found.count, 0):,.0f} {counted(found)} ({low:,.0f} to {high:,.0f})."),
-        image=base64.b64encode(png(found)).decode("ascii"),
-        tables=_tables(found),
-        receipt=html.escape(str(found.release)),
+        count=html.escape(summary.sentence),
+        image=base64.b64encode(png(summary.found)).decode("ascii"),
+        tables=_tables(summary),
+        receipt=html.escape(str(summary.found.release)),
     )
 
 
-def _tables(found: Description) -> str:
-    from discreet.cli.describe import others
-    from discreet.stats.description import Numbers
-
-    numbers = [["number", "mean", "interval", "lower quartile", "median", "upper quartile"]]
-    counts = [["category", "value", "count", "interval"]]
-    for one in found.columns:
-        if isinstance(one, Numbers):
-            quartiles = [numeral(value) for value in one.quartiles]
-            numbers.append([one.name, numeral(one.mean), span(*one.mean_interval), *quartiles])
-        else:
-            cells = zip(one.values, one.counts, *one.interval, strict=True)
-            counts += [[one.name, str(v), f"{max(c, 0):,.0f}", f"{a:,.0f} to {b:,.0f}"] for v, c, a, b in cells]
-            counts.append([one.name, "(other or missing)", f"{others(one, found):,.0f}", ""])
-    return "".join(_table(rows) for rows in (numbers, counts) if len(rows) > 1)
+def _tables(summary: Summary) -> str:
+    numbers = [["number", "mean", "lower quartile", "median", "upper quartile"]]
+    counts = [["category", "value", summary.counted, "95% interval"]]
+    numbers += [[one.name, *("\n".join(pair) for pair in told(one))] for one in summary.numbers]
+    counts += [[one.name, *row] for one in summary.categories for row in summary.cells(one)]
+    below = "<p>Below each mean and quartile: its 95% interval.</p>"
+    return (_table(numbers) + below) * bool(summary.numbers) + _table(counts) * bool(summary.categories)
 
 
 def _table(rows: list[list[str]]) -> str:
     first, *rest = rows
     lines = ["".join(f"<th>{html.escape(cell)}</th>" for cell in first)]
-    lines += ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rest]
+    lines += ["".join(f"<td>{_cell(cell)}</td>" for cell in row) for row in rest]
     return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+
+def _cell(text: str) -> str:
+    """A value, and below it, smaller, its interval."""
+    value, line, interval = text.partition("\n")
+    return html.escape(value) + (f"<br><small>{html.escape(interval)}</small>" if line else "")

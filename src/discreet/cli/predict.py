@@ -23,7 +23,12 @@ def predict(
         Path, typer.Argument(metavar="MODEL", help="A model that `discreet fit` wrote.", show_default=False)
     ],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="New rows: CSV or Parquet.", show_default=False)],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where predictions go (.csv).")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where predictions go (.csv); NAME.predictions.csv unless given."
+        ),
+    ] = None,
     probabilities: Annotated[bool, typer.Option(help="Add the probability of each class.")] = False,
     force: Force = False,
     json: Json = False,
@@ -31,18 +36,19 @@ def predict(
     """Predict for new rows, one line each, in their order.
 
     The model costs nothing to use: what it learnt was paid for when it was fitted. Predictions tell of the new rows,
-    so they are written to the file that you name, and never to the terminal. A row with a missing cell, or with a
-    category that the model does not know, gets an empty line.
+    so they are written to a file, NAME.predictions.csv beside NAME.csv unless you name another, and never to the
+    terminal. A row with a missing cell, or with a category that the model does not know, gets an empty line.
 
     For example:
 
+        discreet predict model.json new.csv
         discreet predict model.json new.csv -o predictions.csv
     """
     from discreet.cli.header import missing
     from discreet.cli.table import kept
     from discreet.models.saving import opened
 
-    out = console.writing(output, force=force, inputs=[model, *kept(data)], secret=True)
+    out = console.writing(output or beside(data), force=force, inputs=[model, *kept(data)], secret=True)
     saved = opened(model)
     columns = saved.columns
     if columns is None:
@@ -57,6 +63,18 @@ def predict(
             file.write(line.encode("utf-8"))
     console.answer({"output": str(out.path), "model": type(saved.model).__name__, "target": saved.target}, json)
     console.say(f"Written: {out.path}. Nothing was spent: the model was paid for when it was fitted.", json=json)
+
+
+def beside(data: Path) -> Path:
+    """Where predictions go, unless another place is named.
+
+    >>> beside(Path("visits/new.csv.gz")).name
+    'new.predictions.csv'
+    """
+    from discreet.cli.header import PARQUET, TEXT
+
+    ending = next((end for end in sorted((*TEXT, *PARQUET), key=len)[::-1] if data.name.lower().endswith(end)), "")
+    return data.with_name(f"{data.name[: len(data.name) - len(ending)]}.predictions.csv")
 
 
 def _lines(saved: Saved, data: Path, probabilities: bool) -> Iterator[str]:

@@ -37,7 +37,8 @@ def find(
         discreet vault find clinic.vault
         discreet vault find clinic.vault --person person.json --export answer.json
     """
-    out = None if export is None else console.writing(export, force=force, secret=True)
+    safe = secrets.kept(place, passphrase_file, key_file, person)
+    out = None if export is None else console.writing(export, force=force, inputs=safe, secret=True)
     with opened(place, passphrase_file, key_file) as vault:
         found = vault.find(secrets.person(person, vault.schema, passphrase_file))
         if out is not None:
@@ -117,11 +118,12 @@ def refuse(
     who: Who = None,
     json: Json = False,
 ) -> None:
-    """Record that an erasure was refused, and on which ground.
+    r"""Record that an erasure was refused, and on which ground.
 
     For example:
 
-        discreet vault refuse clinic.vault --ground b --note "records are kept for ten years by law"
+        discreet vault refuse clinic.vault --ground b \
+            --note "records are kept for ten years by law"
     """
     with opened(place, passphrase_file, key_file) as vault:
         found = vault.find(secrets.person(person, vault.schema, passphrase_file))
@@ -144,6 +146,7 @@ def purge(
         discreet vault purge clinic.vault
     """
     with opened(place, passphrase_file, key_file) as vault:
-        count = vault.purge(who=who)
-        console.answer({"purged": count}, json)
-        console.say(f"Lines taken off the suppression list: {count}.", json=json)
+        done = vault.purge(who=who)
+        console.answer({"purged": done.lines, "cleaned": done.cleaned}, json)
+        left = "" if done.cleaned else " Old bytes may stay in the log, or on the server, for a while."
+        console.say(f"Lines taken off the suppression list: {done.lines}.{left}", json=json)

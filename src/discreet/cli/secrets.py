@@ -32,10 +32,22 @@ Who = Annotated[
 
 def opened(place: str, passphrase_file: str | None, key_file: Path | None) -> Vault:
     """An open vault."""
+    from discreet.pseudonyms.opening import remote
     from discreet.pseudonyms.vault import Vault
 
     check_place(place)
+    if not remote(place) and not Path(place).exists():  # before a passphrase is asked for
+        console.fail(f"There is no vault {place!r}. Hint: discreet vault create makes one.")
     return Vault.open(place, **opening(passphrase_file, key_file))
+
+
+def kept(place: str, passphrase_file: str | None, key_file: Path | None, *others: str | Path | None) -> list[Path]:
+    """What no output of a vault's verb may replace: the vault with its logs, what opens it, and what is read."""
+    from discreet.pseudonyms.opening import remote
+
+    vault = [] if remote(place) else [f"{place}{end}" for end in ("", "-wal", "-shm", "-journal")]
+    files = [*vault, passphrase_file, key_file, *others]
+    return [Path(one) for one in files if one is not None and one != STDIN]
 
 
 def check_place(place: str) -> None:

@@ -37,6 +37,7 @@ def study(
     """
     from discreet.studies import STUDIES, run
 
+    name = name.lower()
     if name == "list":
         console.answer(STUDIES, json)
         console.say("\n".join(f"{one:7} {what}" for one, what in STUDIES.items()), json=json)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli import facts as _facts
-from discreet.cli.facts import Column, Facts
-from discreet.cli.header import PARQUET, header
+from discreet.cli.columns import Column
+from discreet.cli.facts import Facts
+from discreet.cli.header import header
 
 ROWS = 1 << 14  # at a time
 WORDS = {"number": "numbers", "text": "text", "truth": "true and false", "other": "neither numbers nor text"}
@@ -107,20 +108,10 @@ def scanned(
     path: Path, names: Sequence[str], types: dict[str, str], target: str | None = None, unit: str | None = None
 ) -> Any:
     """A stream of some columns of a file."""
+    from discreet.cli.watched import source
     from discreet.engines.stream import Stream
 
-    return Stream(source(path, types), target, names, unit, progress=False)  # its bar counts rows
-
-
-def source(path: Path, types: dict[str, str]) -> Any:
-    """The file as an engine reads it; of a CSV file no more than the header is read before rows are asked for."""
-    if path.name.lower().endswith(PARQUET):
-        from discreet.engines.parquet import Parquet
-
-        return Parquet(path)
-    from discreet.cli.told import Told
-
-    return Told(path, types)
+    return Stream(source(path, types), target, names, unit, progress=False)  # its own bar counts rows
 
 
 def types(columns: Sequence[Column]) -> dict[str, str]:
@@ -130,6 +121,7 @@ def types(columns: Sequence[Column]) -> dict[str, str]:
 
 def cells(path: Path, names: Sequence[str], types: dict[str, str]) -> Iterator[Any]:
     """All rows of some columns, in order, some thousands at a time, each cell as it comes."""
+    from discreet.cli.watched import source
     from discreet.engines.arrow import objects
 
     for piece in source(path, types).pieces([], list(names), ROWS):

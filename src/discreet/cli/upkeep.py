@@ -25,15 +25,15 @@ def fields(
     who: Who = None,
     json: Json = False,
 ) -> None:
-    """Show what names people here, or declare it anew: a new version of the rules.
+    r"""Show what names people here, or declare it anew: a new version of the rules.
 
     People stay known by the identities whose fields and rules stay the same.
 
     For example:
 
         discreet vault fields clinic.vault
-        discreet vault fields clinic.vault --field ssn=digits:9 --field email=text --identity ssn=ssn
-            --identity mail=email
+        discreet vault fields clinic.vault --field ssn=digits:9 \
+            --field email=text --identity ssn=ssn --identity mail=email
     """
     if (field is None) != (identity is None):
         console.fail("Declare all fields and all identities: --field and --identity.", 2)
@@ -88,11 +88,12 @@ def correct(
     who: Who = None,
     json: Json = False,
 ) -> None:
-    """Take off an identity that is not this person's (Article 16). Tables stay as they are.
+    r"""Take off an identity that is not this person's (Article 16). Tables stay as they are.
 
     For example:
 
-        discreet vault correct clinic.vault --person by-number.json --wrong wrong-name.json
+        discreet vault correct clinic.vault --person by-number.json \
+            --wrong wrong-name.json
     """
     with opened(place, passphrase_file, key_file) as vault:
         found = vault.find(secrets.person(person, vault.schema, passphrase_file))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli import console, custody, moves, rights, secrets, upkeep
+from discreet.cli.counts import silent
+from discreet.cli.manual import Verb, family
 from discreet.cli.moves import Data, Delimiter, Encoding, Name, Out, Purpose, Suppressed
 from discreet.cli.options import Force, Json, listed, option, pairs
 from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, day, opened
@@ -16,7 +16,14 @@ from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, day, o
 if TYPE_CHECKING:
     from discreet.pseudonyms.runs import Run
 
-app = typer.Typer(no_args_is_help=True, help="Pseudonyms: a vault that can answer, forget and account.")
+app = family(
+    "Pseudonyms: a vault that can answer, forget and account.",
+    "discreet vault create clinic.vault --field ssn=digits:9 --identity ssn=ssn",
+    "discreet vault purpose clinic.vault research",
+    "discreet vault pseudonymise clinic.vault visits.csv -o research.csv \\",
+    "    --identifiers ssn --purpose research",
+    "discreet vault find clinic.vault",
+)
 
 
 Identifiers = Annotated[
@@ -33,7 +40,7 @@ Keep = Annotated[
 OneWay = Annotated[bool, option("--one-way", help="Pseudonyms that nothing reverses, nor moves to new keys.")]
 
 
-@app.command()
+@app.command(cls=Verb)
 def create(
     place: Place,
     field: Annotated[list[str], option("--field", metavar="NAME=KIND", help="A field: ssn=digits:9, name=text.")],
@@ -46,13 +53,15 @@ def create(
     who: Who = None,
     json: Json = False,
 ) -> None:
-    """Make a new vault.
+    r"""Make a new vault.
 
     For example:
 
-        discreet vault create clinic.vault --field ssn=digits:9 --field name=text --field born=date
-            --identity ssn=ssn --identity person=name,born
-        discreet vault create clinic.vault --field ssn=digits:9 --identity ssn=ssn --key-file clinic.key
+        discreet vault create clinic.vault --field ssn=digits:9 \
+            --field name=text --field born=date --identity ssn=ssn \
+            --identity person=name,born
+        discreet vault create clinic.vault --field ssn=digits:9 \
+            --identity ssn=ssn --key-file clinic.key
     """
     from discreet.pseudonyms.vault import Vault
 
@@ -67,7 +76,7 @@ def create(
         console.say(f"A new vault with {links} links. Whoever loses what opens it has lost it.", json=json)
 
 
-@app.command()
+@app.command(cls=Verb)
 def purpose(
     place: Place,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the purpose.", show_default=False)],
@@ -78,11 +87,12 @@ def purpose(
     who: Who = None,
     json: Json = False,
 ) -> None:
-    """Declare a purpose.
+    r"""Declare a purpose.
 
     For example:
 
-        discreet vault purpose clinic.vault research-2026 --basis "Article 9(2)(j)" --retention 2031-12-31
+        discreet vault purpose clinic.vault research-2026 \
+            --basis "Article 9(2)(j)" --retention 2031-12-31
     """
     with opened(place, passphrase_file, key_file) as vault:
         vault.add_purpose(name, retention=day(retention), basis=basis, who=who)
@@ -90,7 +100,7 @@ def purpose(
         console.say(f"Declared: the purpose {name!r}.", json=json)
 
 
-@app.command()
+@app.command(cls=Verb)
 def partner(
     place: Place,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the partner.", show_default=False)],
@@ -101,11 +111,12 @@ def partner(
     who: Who = None,
     json: Json = False,
 ) -> None:
-    """Declare a partner, or revoke one.
+    r"""Declare a partner, or revoke one.
 
     For example:
 
-        discreet vault partner clinic.vault university-x --contact office@university-x.example
+        discreet vault partner clinic.vault university-x \
+            --contact office@university-x.example
         discreet vault partner clinic.vault university-x --revoke
     """
     with opened(place, passphrase_file, key_file) as vault:
@@ -117,7 +128,7 @@ def partner(
         console.say(f"{'Revoked' if revoke else 'Declared'}: the partner {name!r}.", json=json)
 
 
-@app.command()
+@app.command(cls=Verb)
 def pseudonymise(
     place: Place,
     data: Data,
@@ -139,18 +150,19 @@ def pseudonymise(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Put one pseudonym for each person in place of the identifiers.
+    r"""Put one pseudonym for each person in place of the identifiers.
 
     For example:
 
-        discreet vault pseudonymise clinic.vault visits.csv -o research.csv --identifiers ssn,name,born
-            --purpose research-2026
+        discreet vault pseudonymise clinic.vault visits.csv -o research.csv \
+            --identifiers ssn,name,born --purpose research-2026
     """
-    out = console.writing(output, force=force, inputs=[data], secret=True)
+    safe = secrets.kept(place, passphrase_file, key_file, data)
+    out = console.writing(output, force=force, inputs=safe, secret=True)
     made: list[Run] = []
     options: dict[str, Any] = {"missing": missing, "unparsable": unparsable, "suppressed": suppressed}
     options["keep"] = listed(keep)
-    with opened(place, passphrase_file, key_file) as vault:
+    with opened(place, passphrase_file, key_file) as vault, silent():
         vault.pseudonymise(
             data, _mapping(identifiers), purpose, out=out.path, name=name, retention=day(retention), who=who,
             dialect=moves.dialect(delimiter, encoding), progress=False if json else None, one_way=one_way,
@@ -159,7 +171,7 @@ def pseudonymise(
         moves.receipt(vault, out.path, made, json)
 
 
-@app.command()
+@app.command(cls=Verb)
 def share(
     place: Place,
     data: Data,
@@ -186,19 +198,21 @@ def share(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Make a table for a partner: pseudonyms of its own, rows in random order.
+    r"""Make a table for a partner: pseudonyms of its own, rows in random order.
 
     For example:
 
-        discreet vault share clinic.vault visits.csv -o for-x.csv --identifiers ssn,name,born
-            --purpose research-2026 --partner university-x --require-k 5
+        discreet vault share clinic.vault visits.csv -o for-x.csv \
+            --identifiers ssn,name,born --purpose research-2026 \
+            --partner university-x --require-k 5
     """
-    out = console.writing(output, force=force, inputs=[data], secret=True)
+    safe = secrets.kept(place, passphrase_file, key_file, data)
+    out = console.writing(output, force=force, inputs=safe, secret=True)
     made: list[Run] = []
     options: dict[str, Any] = {"missing": missing, "unparsable": unparsable, "suppressed": suppressed}
     options["keep"] = listed(keep)
     known = None if quasi_identifiers is None else listed(quasi_identifiers)
-    with opened(place, passphrase_file, key_file) as vault, _hinted():
+    with opened(place, passphrase_file, key_file) as vault, silent():
         vault.share(
             data, _mapping(identifiers), partner, purpose, out=out.path, require_k=require_k, quasi_identifiers=known,
             name=name, retention=day(retention), who=who, dialect=moves.dialect(delimiter, encoding),
@@ -206,23 +220,6 @@ def share(
             overwrite=force, recorded=made.append, **options,
         )  # fmt: skip
         moves.receipt(vault, out.path, made, json)
-
-
-@contextmanager
-def _hinted() -> Iterator[None]:
-    """The warning of `share` in words of the command line."""
-    import warnings
-
-    from discreet.pseudonyms import LinkWarning
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for one in caught:
-        if issubclass(one.category, LinkWarning):
-            console.note(str(one.message).replace("require_k=", "--require-k "))
-        else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def _mapping(text: str) -> dict[str, str]:
@@ -239,4 +236,4 @@ for verb in (
     rights.find, rights.erase, rights.refuse, rights.purge, upkeep.prune, upkeep.erasures,
     custody.register, custody.retire, custody.rotate, custody.verify, custody.backup, custody.restore,
 ):  # fmt: skip
-    app.command()(verb)
+    app.command(cls=Verb)(verb)

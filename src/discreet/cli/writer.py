@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.cli.facts import Column, Facts
+from discreet.cli.columns import Column
+from discreet.cli.facts import Facts
 
 
 def written(facts: Facts) -> str:

@@ -19,20 +19,29 @@ def verify(vault: Vault, anchor: Anchor | str | None = None) -> Verdict:
 
     | checked | against |
     | --- | --- |
+    | tables, triggers and indexes of the database | those of a vault |
+    | pages and indexes of a file | themselves and each other, by SQLite |
     | entries of the register | their chain, and the anchor |
     | settings | their MACs, and the last change of each in the register |
     | links, aliases, uses, suppression list | their seals; that their chunks are whole and of known stores |
     | suppression list | how many lines it had at the last erasure, purge or restore in the register |
+    | number and state of all of them | their sums, which go with the last entry of the register (`sums.py`) |
 
-    What it cannot find: single chunks of links or uses that were put back as they were before, by somebody who can
-    write the file. An erased link that comes back so is found by its line on the suppression list alone, when the
-    person is looked up. "Complete" is said of the register.
+    What it cannot find: the whole state of the file from a time after the last entry, or, without an anchor from after
+    it, of any earlier time. "Complete" is said of the register.
     """
     with vault.database.snapshot():
+        vault.database.inspect(deep=True)
         verdict = vault.register.verify(anchor)
-        against(vault, vault.register.entries())
-        _stores(vault)
+        unsummed(vault)
+        vault.sums.verify()
     return verdict
+
+
+def unsummed(vault: Vault) -> None:
+    """Check all that can be checked without the sums."""
+    against(vault, vault.register.entries())
+    _stores(vault)
 
 
 def against(vault: Vault, entries: Iterable[Entry]) -> None:
@@ -49,6 +58,9 @@ def against(vault: Vault, entries: Iterable[Entry]) -> None:
     for key in expected.keys() | found.keys():
         if expected.get(key) != found.get(key):
             raise Tampered(f"A setting of the vault ({key[0]}) is not the one the register tells of.")
+    for kind in {kind for kind, _ in found}:  # read by name, through the index
+        if vault.settings.all(kind).keys() != {name for one, name in found if one == kind}:
+            raise Tampered(f"A setting of the vault ({kind}) is not found by its name. Hint: restore a backup.")
     if vault.suppression.store.count() != lines:
         raise Tampered("The suppression list is not the one the register tells of: an older one was put back.")
 

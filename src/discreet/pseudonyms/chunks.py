@@ -12,7 +12,7 @@ that no tag and no id, nor a part of one, is in clear in the file.
 | a chunk is split, never joined | a boundary once seen stays, so reads in several steps need no common snapshot |
 | keys are pseudorandom | the width of one chunk tells how many there are: many keys are read in order, few one by one |
 | random nonces | at 2^32 chunks written under one key a nonce repeats with probability 2^-33 (NIST SP 800-38D, 8.3) |
-| an older chunk put back whole | is not noticed here; `checking.py` says what `verify` finds of that |
+| an older chunk put back whole | is noticed by the sum of all seals, which is told of each change (`sums.py`) |
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from discreet.pseudonyms.database import Database
 from discreet.pseudonyms.errors import Tampered, VaultError
+from discreet.pseudonyms.records import Bytes as Bytes
+from discreet.pseudonyms.records import Prefixes, among, in_order, matched, prefixes
 
-Bytes = npt.NDArray[np.uint8]  # (n, width)
-Prefixes = npt.NDArray[np.uint64]
 Row = tuple[bytes, bytes, bytes]  # first, last, body
 
 TOP = 2**64 - 1
@@ -48,11 +48,12 @@ _UPDATE = "update chunks set last = ?, body = ? where store = ? and first = ?"
 
 @dataclass(frozen=True)
 class Chunk:
-    """An interval of a store, and its records (n, width), sorted."""
+    """An interval of a store, and its records (n, width), sorted; and what names it among the sums, if it is stored."""
 
     first: int
     last: int
     records: Bytes
+    name: bytes = b""
 
     @cached_property
     def prefixes(self) -> Prefixes:
@@ -103,18 +104,20 @@ class Chunks:
 
     def create(self) -> None:
         """Make the store, inside a transaction: one chunk over all keys."""
-        self._database.write(_INSERT, self._row(Chunk(0, TOP, np.zeros((0, self._width), np.uint8))))
+        row = self._row(Chunk(0, TOP, np.zeros((0, self._width), np.uint8)))
+        self._tell([], [row])
+        self._database.write(_INSERT, row)
 
     def get(self, keys: Bytes) -> Found:
         """Look keys up; a key that is there several times gives its first value."""
         known = np.zeros(len(keys), bool)
         values = np.zeros((len(keys), self._width - self._key), np.uint8)
         chosen = self._likely(keys)
-        order, sought = _sorted(keys[chosen])
+        order, sought = in_order(keys[chosen])
         for start, stop, chunks in self._covering(sought):
             where = chosen[order[start:stop]]
             records = np.concatenate([chunk.records for chunk in chunks])
-            place = _match(records, keys[where])
+            place = matched(records, keys[where])
             hit = place >= 0
             known[where[hit]] = True
             values[where[hit]] = records[place[hit], self._key :]
@@ -134,38 +137,54 @@ class Chunks:
             return records[(records[:, : self._key] == key).all(axis=1), self._key :]
         raise AssertionError("one key has one chunk")
 
+    def every(self, keys: Bytes) -> tuple[npt.NDArray[np.intp], Bytes]:
+        """Every value of distinct keys: for each the place of its key among them, and the value, (m, width)."""
+        places, values = [np.zeros(0, np.intp)], [np.zeros((0, self._width - self._key), np.uint8)]
+        order, sought = in_order(keys)
+        for start, stop, chunks in self._covering(sought):
+            where = order[start:stop]
+            records = np.concatenate([chunk.records for chunk in chunks])
+            place = matched(keys[where], records[:, : self._key])
+            places.append(where[place[place >= 0]])
+            values.append(records[place >= 0, self._key :])
+        return np.concatenate(places), np.concatenate(values)
+
     def put(self, keys: Bytes, values: Bytes | None = None) -> None:
         """Add records, inside a transaction; only in a store of `several` may their keys be there already."""
         fresh = keys if values is None else np.concatenate([keys, values], axis=1)
-        order, sought = _sorted(keys)
+        order, sought = in_order(keys)
         fresh = fresh[order]
         alike = np.flatnonzero(sought[1:] == sought[:-1])
         if not self._several and (fresh[alike, : self._key] == fresh[alike + 1, : self._key]).all(axis=1).any():
             raise VaultError("The same key was given twice.")
         for start, stop, chunks in self._covering(sought):
-            self._write(self._merged(chunks, fresh[start:stop]))
+            self._write(chunks, self._merged(chunks, fresh[start:stop]))
 
     def remove(self, keys: Bytes) -> int:
         """Take out every record of these keys, inside a transaction; how many there were."""
         count = 0
-        order, sought = _sorted(keys)
+        order, sought = in_order(keys)
         for start, stop, chunks in self._covering(sought):
             for chunk in chunks:
-                stay = ~_among(chunk.records[:, : self._key], keys[order[start:stop]])
+                stay = ~among(chunk.records[:, : self._key], keys[order[start:stop]])
                 if not stay.all():
                     count += int((~stay).sum())
-                    self._write([[Chunk(chunk.first, chunk.last, chunk.records[stay])]])
+                    self._write([chunk], [[Chunk(chunk.first, chunk.last, chunk.records[stay])]])
         return count
 
     def scan(self) -> Iterator[tuple[Bytes, Bytes]]:
         """All records in order, as (keys, values); raises `Tampered` if anything is changed or missing."""
+        for chunk in self._chunks():
+            yield chunk.records[:, : self._key], chunk.records[:, self._key :]
+
+    def _chunks(self) -> Iterator[Chunk]:
         start = 0
         while start <= TOP:
             rows = self._read(_FOLLOWING, start)
             for chunk in (self._opened(*row) for row in rows):
                 self._require(chunk.first == start)
                 start = chunk.last + 1
-                yield chunk.records[:, : self._key], chunk.records[:, self._key :]
+                yield chunk
 
     def count(self) -> int:
         """How many records there are."""
@@ -173,6 +192,7 @@ class Chunks:
 
     def drop(self) -> None:
         """Remove the store with all that is in it, inside a transaction."""
+        self._tell([chunk.name for chunk in self._chunks()], [])
         self._database.write("delete from chunks where store = ?", (self.store,))
 
     def _covering(self, sought: Prefixes) -> Iterator[tuple[int, int, list[Chunk]]]:
@@ -229,9 +249,11 @@ class Chunks:
         except (InvalidTag, ValueError):
             raise Tampered(self._damage()) from None
         content = np.frombuffer(records, np.uint8).reshape(-1, self._width)
-        return Chunk(int.from_bytes(first, "big"), int.from_bytes(last, "big"), content)
+        return Chunk(
+            int.from_bytes(first, "big"), int.from_bytes(last, "big"), content, name(self.store, first, last, body)
+        )
 
-    def _row(self, chunk: Chunk) -> tuple[object, ...]:
+    def _row(self, chunk: Chunk) -> tuple[str, bytes, bytes, bytes]:
         first, last = _bytes(chunk.first), _bytes(chunk.last)
         nonce = os.urandom(12)
         body = nonce + self._sealing.encrypt(nonce, chunk.records.tobytes(), self._label(first, last))
@@ -243,7 +265,7 @@ class Chunks:
     def _merged(self, chunks: list[Chunk], fresh: Bytes) -> list[list[Chunk]]:
         """Chunks with more records, each as the pieces it falls into."""
         records = np.concatenate([*(chunk.records for chunk in chunks), fresh])
-        order, heads = _sorted(records[:, : self._key])
+        order, heads = in_order(records[:, : self._key])
         records = records[order]
         ends = np.searchsorted(heads, np.array([chunk.last for chunk in chunks], np.uint64), side="right").tolist()
         begins = [0, *ends[:-1]]
@@ -265,11 +287,16 @@ class Chunks:
         bounds = [0, *cuts.tolist(), len(records)]
         return [Chunk(f, l, records[b:e]) for f, l, b, e in zip(firsts, lasts, bounds, bounds[1:], strict=False)]
 
-    def _write(self, changes: list[list[Chunk]]) -> None:
+    def _write(self, old: list[Chunk], changes: list[list[Chunk]]) -> None:
         """Chunks by their pieces: the first takes the old one's place."""
         rows = [[self._row(piece) for piece in pieces] for pieces in changes]
+        self._tell([chunk.name for chunk in old], [row for pieces in rows for row in pieces])
         self._database.write_many(_UPDATE, [(last, body, *key) for (*key, last, body), *_ in rows])
         self._database.write_many(_INSERT, [row for _, *others in rows for row in others])
+
+    def _tell(self, gone: list[bytes], come: list[tuple[str, bytes, bytes, bytes]]) -> None:
+        if self._database.witness is not None:
+            self._database.witness.change(group(self.store), gone, [name(*row) for row in come])
 
     def _require(self, sound: bool) -> None:
         if not sound:
@@ -279,9 +306,14 @@ class Chunks:
         return f"What the vault stores as {self.store.split(':')[0]!r} was changed or cut. Hint: restore a backup."
 
 
-def prefixes(records: Bytes) -> Prefixes:
-    """The leading eight bytes of each record as a number, so that they compare like the bytes."""
-    return np.ascontiguousarray(records[:, :8]).view(">u8").ravel().astype(np.uint64)
+def group(store: str) -> str:
+    """What a store counts under: all tables together, "use"."""
+    return store.partition(":")[0]
+
+
+def name(store: str, first: bytes, last: bytes, body: bytes) -> bytes:
+    """What names a sealed chunk and no other state of it: its place, nonce and check."""
+    return b"".join((first, last, body[:12], body[-16:], store.encode()))  # all but the last are of one width
 
 
 def _between(low: int, high: int) -> int:
@@ -291,33 +323,3 @@ def _between(low: int, high: int) -> int:
 
 def _bytes(number: int) -> bytes:
     return number.to_bytes(8, "big")
-
-
-def _sorted(keys: Bytes) -> tuple[npt.NDArray[np.intp], Prefixes]:
-    """The order of the keys by all their bytes, and their prefixes in that order."""
-    heads = prefixes(keys)
-    order = np.argsort(heads, kind="stable")
-    heads = heads[order]
-    if keys.shape[1] > 8 and (heads[1:] == heads[:-1]).any():
-        order = np.lexsort(keys.T[::-1])
-        heads = prefixes(keys)[order]
-    return order, heads
-
-
-def _match(records: Bytes, keys: Bytes) -> npt.NDArray[np.intp]:
-    """The place of each key among sorted records, or -1."""
-    heads = prefixes(records)
-    place = np.searchsorted(heads, prefixes(keys))
-    place[place == len(heads)] = 0
-    if not len(records):
-        return np.full(len(keys), -1)
-    equal = (records[place, : keys.shape[1]] == keys).all(axis=1)
-    if (heads[1:] == heads[:-1]).any():  # equal prefixes, 2^-64 per pair: look at each by itself
-        firsts = {record.tobytes(): at for at, record in reversed(list(enumerate(records[:, : keys.shape[1]])))}
-        return np.array([firsts.get(key.tobytes(), -1) for key in keys], dtype=np.intp)
-    return np.where(equal, place, -1)
-
-
-def _among(keys: Bytes, others: Bytes) -> npt.NDArray[np.bool_]:
-    wanted = {other.tobytes() for other in others}
-    return np.array([key.tobytes() in wanted for key in keys], dtype=bool)

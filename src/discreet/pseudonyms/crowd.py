@@ -78,13 +78,27 @@ class Crowd:
 
     def check(self, k: int) -> None:
         """Refuse a table in which somebody looks like fewer than k people."""
-        alone, people = self.below(k)
-        if alone:
-            raise TooIdentifying(
-                f"{alone:,} of {people:,} people look like fewer than {k} by {', '.join(map(repr, self._names))}. "
-                f"{NOTHING}"
-            )
-        if loose := self.loose(k):
-            raise TooIdentifying(
-                f"{loose:,} rows with one-off pseudonyms hold what fewer than {k} people hold. {NOTHING}"
-            )
+        refuse(k, self._names, *self.below(k), self.loose(k))
+
+
+def refuse(k: int, names: Sequence[str], alone: int, people: int, loose: int) -> None:
+    """Refuse a table by its numbers: people who look like fewer than k, all people, one-off rows that are too rare."""
+    if alone:
+        raise TooIdentifying(
+            f"{alone:,} of {people:,} people look like fewer than {k} by {', '.join(map(repr, names))}. {NOTHING}"
+        )
+    if loose:
+        raise TooIdentifying(f"{loose:,} rows with one-off pseudonyms hold what fewer than {k} people hold. {NOTHING}")
+
+
+def chosen(quasi_identifiers: Sequence[str] | None, remaining: Sequence[str]) -> list[str]:
+    """The quasi-identifiers: all columns that remain, unless some are named."""
+    if quasi_identifiers is None:
+        return list(remaining)
+    chosen = [str(name) for name in quasi_identifiers]
+    unknown = [name for name in chosen if name not in remaining]
+    if unknown:
+        raise ValueError(
+            f"The `quasi_identifiers` must be columns that remain. Got {unknown}; {len(remaining)} columns remain."
+        )
+    return chosen

@@ -15,18 +15,21 @@ Statements hold `?` for values, always bound and never formatted. Four tables:
 | settings | purposes, partners, key versions, fields, tables | a MAC per row, and the register |
 | register | records of processing | a chain of MACs |
 | chunks | whatever concerns people: sealed, see `chunks.py` | authenticated encryption |
+
+That none of the rows is missing, too much or an older one is kept by the witness: sums over all of them (`sums.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from discreet.errors import VersionError
 from discreet.pseudonyms.errors import VaultError
 
-VERSION = 1  # of the tables below and of what is in them
+VERSION = 2  # of the tables below and of what is in them
+READS = (1, VERSION)  # `upgrading.py` brings older ones up to date
 
 SCHEMA = (
     "create table header (document text not null)",
@@ -38,8 +41,33 @@ SCHEMA = (
 )
 
 
+class Witness(Protocol):
+    """Who is told of each change, and has the last word in a transaction."""
+
+    def begin(self) -> None:
+        """Something is about to be changed, inside a transaction."""
+
+    def require(self, group: str) -> None:
+        """Refuse to go on if the rows of a group are not those that were left there; once in a transaction."""
+
+    def change(self, group: str, gone: Sequence[bytes], come: Sequence[bytes]) -> None:
+        """Rows of a group were replaced, each told by its name and its seal."""
+
+    def settle(self) -> None:
+        """The transaction is about to be committed."""
+
+    def forget(self) -> None:
+        """The transaction is over, committed or not."""
+
+
 class Database(Protocol):
     """Rows on disk."""
+
+    witness: Witness | None
+
+    @property
+    def inside(self) -> bool:
+        """Whether a transaction is open."""
 
     def read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
@@ -62,8 +90,14 @@ class Database(Protocol):
     def recover(self) -> None:
         """Finish what a process that died may have left to tidy; waits for nobody."""
 
-    def backup(self, path: str) -> None:
-        """A consistent copy in a file of its own."""
+    def inspect(self, deep: bool = False) -> None:
+        """Refuse tables, triggers and the like that are not the vault's own; deep: also pages and indexes that fail."""
+
+    def stamp(self) -> None:
+        """Say, inside a transaction, that the tables are of the present version."""
+
+    def backup(self, path: str, marked: Callable[[str], str]) -> None:
+        """A consistent copy in a file of its own; its header is marked."""
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -77,5 +111,5 @@ def require_transaction(inside: bool) -> None:
 
 def check_version(version: object) -> None:
     """Refuse what a newer discreet wrote."""
-    if version != VERSION:
+    if type(version) is not int or version not in READS:
         raise VersionError(f"This discreet reads vaults of version {VERSION}. Got {version!r}.")

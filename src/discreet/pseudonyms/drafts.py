@@ -12,6 +12,7 @@ import glob
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,18 +26,32 @@ except ImportError:  # not a POSIX system: drafts are not locked, and stay where
     locking = None
 
 LOCK = ".lock"
+ROWS = ".rows"  # a folder of parts of it
 
 
 @contextmanager
 def draft(final: str) -> Iterator[str]:
-    """The path of a draft, for as long as it is being made; refused where something is already."""
+    """The path of a draft, for as long as it is being made; refused where something is already.
+
+    What the file system refuses meanwhile, because it is full, say, is a `VaultError`; nothing is left.
+    """
     unused(final)
-    sweep(final)
+    try:
+        sweep(final)
+        with locked(final) as temporary:
+            yield temporary
+    except OSError as error:
+        raise VaultError(f"The file {final!r} cannot be made: {error.strerror}.") from None
+
+
+@contextmanager
+def locked(final: str) -> Iterator[str]:
+    """The path of a draft beside a file, with a lock; what is left of it at the end is removed."""
     folder, name = os.path.split(final)
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.new")
     handle = os.open(temporary + LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     try:
-        _hold(handle)  # before the draft is there: one without a lock is taken for left over
+        hold(handle)  # before the draft is there: one without a lock is taken for left over
         yield temporary
     finally:
         discard(temporary)
@@ -47,11 +62,11 @@ def sweep(final: str) -> None:
     """Remove drafts of a file whose makers are gone."""
     folder, name = os.path.split(final)
     for path in glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(name)}.*.new")):
-        if re.fullmatch(r"[0-9a-f]{8}", path.removesuffix(".new")[-8:]) and _left(path):
+        if re.fullmatch(r"[0-9a-f]{8}", path.removesuffix(".new")[-8:]) and left(path):
             discard(path)
 
 
-def _left(temporary: str) -> bool:
+def left(temporary: str) -> bool:
     """Whether nobody holds the lock of a draft."""
     if locking is None:
         return False
@@ -62,12 +77,13 @@ def _left(temporary: str) -> bool:
     except OSError:
         return False
     try:
-        return _hold(handle)
+        return hold(handle)
     finally:
         os.close(handle)
 
 
-def _hold(handle: int) -> bool:
+def hold(handle: int) -> bool:
+    """Take the lock of an open file; False if somebody has it, or there are no locks."""
     if locking is None:
         return False
     try:
@@ -80,7 +96,7 @@ def _hold(handle: int) -> bool:
 def unused(path: str) -> None:
     """Refuse a place where something is, or where a log waits for a file."""
     if os.path.lexists(path):
-        raise VaultError(f"There is already a file at {path!r}. Hint: Vault.open(...), or another path.")
+        raise VaultError(f"There is already a file at {path!r}. Hint: another path, or Vault.open(...).")
     for suffix in ("-wal", "-journal"):
         if os.path.lexists(path + suffix):  # SQLite would play a left-over log into the new file
             raise VaultError(f"There is a log of another file at {path + suffix!r}. Hint: move it away.")
@@ -105,6 +121,7 @@ def publish(temporary: str, final: str) -> None:
 
 def discard(temporary: str) -> None:
     """Remove what is left of a draft, its lock last."""
+    shutil.rmtree(temporary + ROWS, ignore_errors=True)
     for suffix in ("", "-wal", "-shm", "-journal", LOCK):
         with contextlib.suppress(FileNotFoundError, PermissionError):
             os.remove(temporary + suffix)

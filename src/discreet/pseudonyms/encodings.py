@@ -35,7 +35,7 @@ class Reader:
                 self.mark, self.encoding = mark, known
                 break
         self._held = self._held[len(self.mark) :]
-        self._decoder = None if self.encoding == "utf-8" else codecs.getincrementaldecoder(self.encoding)()
+        self._decoder: Any = None if self.encoding == "utf-8" else codecs.getincrementaldecoder(self.encoding)()
 
     def read(self, size: int) -> bytes:
         """So many bytes of the file, or more, as UTF-8; none at its end."""
@@ -44,15 +44,21 @@ class Reader:
             self._held = b""
             if self._decoder is None:
                 return data
-            try:
-                text = self._decoder.decode(data, final=not data)
-                found = text.encode("utf-8")
-            except UnicodeError:
+            found = self._decoded(data)
+            if found is None:
                 raise VaultError(
                     f"{self._name!r} is not written in {self.encoding}. Hint: Dialect(encoding=...) says what it is."
-                ) from None
+                )
             if found or not data:  # a few bytes may be half a character
                 return found
+
+    def _decoded(self, data: bytes) -> bytes | None:
+        """As UTF-8; None if it is not in the encoding: what Python raises then holds the data."""
+        try:
+            text: str = self._decoder.decode(data, final=not data)
+            return text.encode("utf-8")
+        except UnicodeError:
+            return None
 
 
 class Writer:

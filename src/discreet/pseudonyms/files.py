@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.pseudonyms import frames
+from discreet.pseudonyms.canonical import canonical
 from discreet.pseudonyms.encodings import Reader, Writer
 from discreet.pseudonyms.errors import VaultError
 from discreet.pseudonyms.lines import Cells, Dialect, Records, quoted
@@ -25,6 +27,7 @@ ROWS = 1 << 18  # of a Parquet file at a time
 
 Kept = npt.NDArray[np.bool_] | None
 Write = Callable[[pa.Table], None]
+Replaced = Callable[[Cells, Sequence[int], pl.Series, Kept], pa.Array]  # records with words in place of columns
 
 
 class Piece(Protocol):
@@ -54,15 +57,15 @@ class File(Protocol):
         """A file without some columns, and with another."""
 
 
-def opened(path: str | os.PathLike[str], dialect: Dialect | None, stack: ExitStack) -> File:
-    """A file by how its name ends."""
+def opened(path: str | os.PathLike[str], dialect: Dialect | None, stack: ExitStack, uniform: bool = False) -> File:
+    """A file by how its name ends; `uniform` is for partners (`canonical.py`)."""
     ending, _ = endings(path)
     if ending in TABLES:
         if dialect is not None:
             raise ValueError("A `dialect` is for CSV files. Got one for a Parquet file.")
         return Parquet(Path(path), stack)
     default = Dialect(delimiter="\t") if ending == ".tsv" else Dialect()
-    return Csv(Path(path), dialect or default, stack)
+    return Csv(Path(path), dialect or default, stack, uniform)
 
 
 def endings(path: str | os.PathLike[str]) -> tuple[str, str | None]:
@@ -107,9 +110,12 @@ def readable(path: Path) -> Iterator[None]:
 
 
 class Csv:
-    """A CSV file with a header, compressed or not. Cells that are no identifiers are copied byte for byte."""
+    """A CSV file with a header, compressed or not.
 
-    def __init__(self, path: Path, dialect: Dialect, stack: ExitStack) -> None:
+    Cells that are no identifiers are copied byte for byte, or written in one way (`canonical.py`).
+    """
+
+    def __init__(self, path: Path, dialect: Dialect, stack: ExitStack, uniform: bool = False) -> None:
         self._path = path
         with readable(path):
             self.size = path.stat().st_size * (4 if endings(path)[1] else 1)  # compressed text is about a quarter
@@ -118,18 +124,22 @@ class Csv:
             self._records = Records(self._reader, dialect, path.name)
         self.names = self._records.names
         self.rows: int | None = None
+        self._replaced: Replaced = Cells.replaced
+        if uniform:
+            self._replaced = partial(canonical, end=self._records.line_end)
 
     def pieces(self) -> Iterator[Piece]:
         """All records, block by block."""
         with readable(self._path):
             for cells in self._records:
-                yield _Lines(cells, self.names)
+                yield _Lines(cells, self.names, self._replaced)
 
     @contextmanager
     def writer(self, path: Path, codec: str | None, names: Sequence[str], column: str) -> Iterator[Write]:
-        """A file of the same dialect. Its last line has no end if that of this one has none."""
+        """A file of the same dialect. Where bytes are copied, its last line has no end if that of this one has none."""
         places = sorted(self.names.index(name) for name in names)
-        head = self._records.header.replaced(places, pl.Series([quoted(column, self._records.dialect)]), None)
+        title = pl.Series([quoted(column, self._records.dialect)])
+        head = self._replaced(self._records.header, places, title, None)
         with ExitStack() as stack:
             stream = stack.enter_context(pa.OSFile(str(path), "wb"))
             if codec is not None:
@@ -137,7 +147,7 @@ class Csv:
             held = _Held(Writer(stream, self._reader.mark, self._reader.encoding))
             held.write(_joined(head))
             yield held.lines
-            if self._records.ended:
+            if self._records.ended or self._replaced != Cells.replaced:
                 held.release()
 
 
@@ -174,8 +184,8 @@ def _joined(lines: pa.Array) -> memoryview:
 class _Lines:
     """Records of a CSV file."""
 
-    def __init__(self, cells: Cells, names: list[str]) -> None:
-        self._cells, self._names = cells, names
+    def __init__(self, cells: Cells, names: list[str], replaced: Replaced) -> None:
+        self._cells, self._names, self._replaced = cells, names, replaced
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -188,7 +198,7 @@ class _Lines:
 
     def replaced(self, names: Sequence[str], column: str, words: pl.Series, kept: Kept) -> pa.Table:
         places = sorted(self._names.index(name) for name in names)
-        return pa.table({"line": self._cells.replaced(places, words, kept)})
+        return pa.table({"line": self._replaced(self._cells, places, words, kept)})
 
 
 class Parquet:

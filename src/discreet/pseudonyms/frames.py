@@ -3,7 +3,7 @@
 | kind | comes back as |
 | --- | --- |
 | pandas DataFrame | the same, with its index (not for a partner: it can be joined), without `attrs` and names of axes |
-| polars DataFrame, LazyFrame | the same; a LazyFrame is collected first |
+| polars DataFrame, LazyFrame | the same, with an Enum of values in use; a LazyFrame is collected first |
 | pyarrow Table, RecordBatch | a Table, without metadata of tables, columns or what is in them |
 
 Names of columns are no secrets, but a file without a header has values in their place, and so has a data frame that was
@@ -12,6 +12,7 @@ read from one. So no error lists the names that a table has.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ import pyarrow as pa
 
 from discreet.pseudonyms.categories import categories, decoded, tidied
 from discreet.pseudonyms.errors import MissingIdentifiers
+from discreet.pseudonyms.leftovers import copied
 from discreet.pseudonyms.values import described
 
 Rows = npt.NDArray[np.int64]
@@ -194,7 +196,9 @@ def _from_pandas(column: Any) -> pl.Series:
         column = column.astype(column.cat.categories.dtype)
     if column.dtype == object:
         return _from_objects(column)
-    return pl.Series(pl.from_pandas(column.reset_index(drop=True), nan_to_null=True))
+    with contextlib.suppress(pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError, NotImplementedError):
+        return pl.Series(pl.from_pandas(column.reset_index(drop=True), nan_to_null=True))
+    return pl.Series(column.to_list(), dtype=pl.Object)  # complex, sparse: what a field does not read is counted
 
 
 def _from_objects(column: Any) -> pl.Series:
@@ -239,8 +243,8 @@ def replaced(
         return _pandas(table, identifiers, place, column, words, rows, index)
     if form == "arrow":
         return _arrow(table, identifiers, place, column, words, rows)
-    frame = table if rows is None else table[rows]
-    return frame.drop(identifiers).insert_column(place, words.alias(column))
+    columns = copied(table.drop(identifiers), rows).get_columns()
+    return pl.DataFrame([*columns[:place], words.alias(column), *columns[place:]])
 
 
 def _pandas(

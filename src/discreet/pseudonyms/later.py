@@ -2,12 +2,13 @@
 
 | source | what it proves | what is taken over |
 | --- | --- | --- |
-| a later state of the vault: a path, or an address | its register continues that of the backup | all of the below |
+| a later state of the vault: a path, or an address | its register goes on after that of the backup | all of the below |
 | a file of `vault.erasures(path)` | the backup's register is the beginning of its own | all but who is in new tables |
 | the backup's own anchor | nothing: it is the holder's word that nothing happened since, and registered so | nothing |
 
 Taken over: erasures, fields, purposes, partners and their revocation, key versions, models, tables and who is in them.
-Links of people first seen after the backup are not: those people get new ids.
+Links of people first seen after the backup are not: those people get new ids. Nor are corrections, which are counted.
+That a source is *the latest* only an anchor can prove, from after it or of it.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ import numpy as np
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from discreet.errors import VersionError
 from discreet.pseudonyms import checking, opening
 from discreet.pseudonyms.chunks import Bytes
 from discreet.pseudonyms.drafts import draft, publish
 from discreet.pseudonyms.entries import Entry
 from discreet.pseudonyms.errors import Tampered, VaultError
-from discreet.pseudonyms.register import Anchor
+from discreet.pseudonyms.register import Anchor, Register
 from discreet.pseudonyms.runs import runs
 from discreet.pseudonyms.suppression import Line
+from discreet.pseudonyms.upgrading import before
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
@@ -39,10 +42,15 @@ if TYPE_CHECKING:
 Source = str | os.PathLike[str] | Anchor
 Documents = Mapping[str, Mapping[str, dict[str, Any]]]  # settings by kind and name
 
-MAGIC = b"discreet erasures 2\n"
+FORM = b"discreet erasures "
+MAGIC = FORM + b"3\n"
+READS = (FORM + b"2\n", MAGIC)  # form 2 does not tell of corrections
 HEAD = 32  # bytes of a MAC of the register
 DECLARED = ("schema", "purpose", "partner", "keys", "model")
 MADE = ("purpose", "table", "partner", "categories", "rows", "recipients", "retention", "basis", "details")
+OLDER = (
+    "The source does not reach the newest anchor: it is older, or of another line. Hint: a later state of the vault."
+)
 PURGED = (
     "Erasures from after the backup were purged from the suppression list, so nobody knows whom to erase again."
     " The backup cannot be restored."
@@ -56,8 +64,10 @@ class Later:
     Attributes
     ----------
     by : what kind of source it is, for the register.
-    anchor : the state of its register.
+    base : the state of the backup's register, from which the source goes on.
+    anchor : the state of its own register.
     listed : how many tags each erasure put on the suppression list, by the number of its entry.
+    corrected : the numbers of entries of corrections; None if that is not known.
     purged, rewrapped : the numbers of the last entries of a purge, and of a change of the secret; 0 if there is none.
     lines : the suppression list.
     settings : what is declared, and "table"; None if nothing happened since.
@@ -66,8 +76,10 @@ class Later:
     """
 
     by: str
+    base: Anchor
     anchor: Anchor
     listed: tuple[tuple[int, int], ...] = ()
+    corrected: tuple[int, ...] | None = ()
     purged: int = 0
     rewrapped: int = 0
     lines: tuple[Line, ...] = ()
@@ -84,15 +96,23 @@ class Later:
             raise VaultError(PURGED)
         return lines
 
+    def corrections(self, entry: int) -> int | None:
+        """How many corrections there were after an entry; None if that is not known."""
+        return None if self.corrected is None else sum(number > entry for number in self.corrected)
 
-def known(vault: Vault) -> Later:
+
+def known(vault: Vault, base: Anchor) -> Later:
     """What a vault knows, as the source of a restore; its settings and suppression list are checked."""
     entries = list(vault.register.entries())
     checking.against(vault, entries)
+    if vault.state()["version"] > 1:  # there were no sums before
+        vault.sums.verify("settings", "suppressed")
     uids = {run.uid for run in runs(vault)}
     return Later(
         by="a later state of the vault",
+        base=base,
         anchor=vault.register.anchor(),
+        corrected=tuple(e.number for e in entries if e.act == "correct"),
         listed=tuple((e.number, int(e.details["suppressed"])) for e in entries if e.act in ("erase", "restore")),
         purged=max((e.number for e in entries if e.act == "purge"), default=0),
         rewrapped=max((e.number for e in entries if e.act == "rewrap"), default=0),
@@ -117,10 +137,11 @@ def _array(vault: Vault, uid: str) -> Bytes | None:
 def seal(vault: Vault, path: str | os.PathLike[str]) -> Anchor:
     """Write what a vault knows to a new file, for restores."""
     with vault.database.snapshot():
-        found, heads = known(vault), vault.register.heads()
+        found, heads = known(vault, vault.register.anchor()), vault.register.heads()
     document = {
         "heads": heads.hex(),
         "listed": found.listed,
+        "corrected": found.corrected,
         "purged": found.purged,
         "rewrapped": found.rewrapped,
         "lines": [[line.tag.hex(), line.until, line.entry, line.known_by.hex()] for line in found.lines],
@@ -137,17 +158,23 @@ def seal(vault: Vault, path: str | os.PathLike[str]) -> Anchor:
     return found.anchor
 
 
-def _unsealed(vault: Vault, content: bytes) -> Later:
-    body = content[len(MAGIC) :]
+def _unsealed(vault: Vault, content: bytes, newest: Anchor | None) -> Later:
+    magic, body = content[: len(MAGIC)], content[len(MAGIC) :]
+    if magic not in READS:
+        raise VersionError("The file of erasures was written by another version of discreet.")
     try:
-        text = AESGCM(vault._export_key()).decrypt(body[:12], body[12:], MAGIC)
+        text = AESGCM(vault._export_key()).decrypt(body[:12], body[12:], magic)
     except (InvalidTag, ValueError):
         raise VaultError("The file of erasures was changed, or belongs to another vault.") from None
     document = json.loads(text)
+    heads = bytes.fromhex(document["heads"])
+    corrected = document.get("corrected")
     return Later(
         by="a file of erasures",
-        anchor=_continued(bytes.fromhex(document["heads"]), vault.register.anchor()),
+        base=_continued(heads, vault, newest),
+        anchor=Anchor(len(heads) // HEAD, heads[-HEAD:].hex()),
         listed=tuple((number, count) for number, count in document["listed"]),
+        corrected=None if corrected is None else tuple(corrected),
         purged=document["purged"],
         rewrapped=document["rewrapped"],
         lines=tuple(Line(bytes.fromhex(tag), day, n, bytes.fromhex(by)) for tag, day, n, by in document["lines"]),
@@ -156,52 +183,81 @@ def _unsealed(vault: Vault, content: bytes) -> Later:
     )
 
 
-def _continued(heads: bytes, before: Anchor) -> Anchor:
-    """The anchor of a chain of heads, if the state of a backup is on it."""
-    count = len(heads) // HEAD
-    if count < before.count:
+def _continued(heads: bytes, vault: Vault, newest: Anchor | None) -> Anchor:
+    """The state of a backup, if it is on a chain of heads."""
+    states = before(vault)
+    if len(heads) // HEAD < states[-1].count:
         raise VaultError("The file of erasures is older than the backup. Hint: one made after it.")
-    if heads[HEAD * (before.count - 1) : HEAD * before.count].hex() != before.head:
-        raise VaultError(
-            "The file of erasures does not continue the backup: it was made before another backup was restored, or of"
-            " another copy of the vault. Hint: one made of the vault after this backup."
-        )
-    return Anchor(count, heads[-HEAD:].hex())
+    if newest is not None and not _on(heads, newest):
+        raise VaultError(OLDER)
+    for one in states:
+        if _on(heads, one):
+            return one
+    raise VaultError(
+        "The file of erasures does not continue the backup: it was made before another backup was restored, or of"
+        " another copy of the vault. Hint: one made of the vault after this backup."
+    )
+
+
+def _on(heads: bytes, anchor: Anchor) -> bool:
+    return anchor.count > 0 and heads[HEAD * (anchor.count - 1) : HEAD * anchor.count].hex() == anchor.head
 
 
 @contextmanager
-def told(vault: Vault, source: Source) -> Iterator[Later]:
-    """What a source tells a vault that is a backup."""
+def told(vault: Vault, source: Source, newest: Anchor | None = None) -> Iterator[Later]:
+    """What a source tells a vault that is a backup; the source has to reach the newest anchor, if there is one."""
     if isinstance(source, Anchor) or not (opening.remote(source) or os.path.exists(source)):
-        yield _word(vault, source)
+        yield _word(vault, source, newest)
         return
     content = None if opening.remote(source) else _content(source)
     if content is not None:
-        yield _unsealed(vault, content)
+        yield _unsealed(vault, content, newest)
         return
     with closing(opening.connect(source)) as database, database.snapshot():
         if opening.read_header(database)["vault"] != vault.name:
             raise VaultError("The backup is of another vault than the one that tells of erasures.")
         later = vault.over(database)
-        later.register.verify(vault.register.anchor())
-        yield known(later)
+        yield known(later, _base(vault, later.register, newest))
+
+
+def _base(vault: Vault, register: Register, newest: Anchor | None) -> Anchor:
+    """The state of a backup, from which the register of a later state goes on."""
+    states = before(vault)
+    base = next((one for one in states if register.has(one)), states[-1])
+    if newest is not None and register.anchor().count < newest.count:
+        raise VaultError(OLDER)
+    register.verify(newest)
+    register.verify(base)
+    if register.anchor() in states:
+        raise VaultError(
+            "The source ends where the backup ends: it is the backup itself, or no newer, and tells nothing of later."
+            " Hint: a later state; or the anchor that vault.backup(...) returned, if nothing happened since."
+        )
+    return base
 
 
 def _content(source: str | os.PathLike[str]) -> bytes | None:
     with open(source, "rb") as file:
-        return file.read() if file.read(len(MAGIC)) == MAGIC and not file.seek(0) else None
+        return file.read() if file.read(len(FORM)) == FORM and not file.seek(0) else None
 
 
-def _word(vault: Vault, source: Source) -> Later:
+def _word(vault: Vault, source: Source, newest: Anchor | None) -> Later:
     try:
         anchor = Anchor.parse(source if isinstance(source, Anchor) else os.fspath(source))
     except ValueError:
         raise VaultError("The `erasures_from` is no file, and no anchor.") from None
+    states = before(vault)
+    now = next((one for one in states if one.count == anchor.count), states[-1])
+    if anchor.count > now.count or (newest is not None and newest.count > now.count):
+        raise VaultError(
+            f"The anchor is of entry {max(anchor.count, newest.count if newest else 0)}, the backup ends with entry"
+            f" {now.count}: something happened since, if only that the backup was entered in the register. Hint: the"
+            " anchor that vault.backup(...) returned, if nothing else happened since; or a later state."
+        )
     vault.register.verify(anchor)
-    now = vault.register.anchor()
     if anchor != now:
         raise VaultError(
             f"The anchor is of entry {anchor.count}, the backup ends with entry {now.count}: an older anchor says"
             " nothing of what came after. Hint: the anchor that vault.backup(...) returned, if nothing happened since."
         )
-    return Later(by="the holder's word that nothing happened since", anchor=anchor)
+    return Later(by="the holder's word that nothing happened since", base=anchor, anchor=anchor)

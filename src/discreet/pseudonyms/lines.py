@@ -6,6 +6,7 @@ is written back byte for byte: quotes, spaces, empty cells against empty strings
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -97,14 +98,13 @@ class Cells:
     def column(self, place: int) -> pl.Series:
         """A column as text without its quotes. Bytes that are no UTF-8 are refused."""
         raw = _slices(self.data, self.starts[:, place], self.ends[:, place])
-        try:
+        with contextlib.suppress(pa.ArrowException):
             text: pl.Series = pl.Series(pl.from_arrow(raw.cast(pa.large_string())))
-        except pa.ArrowException:
-            raise VaultError(
-                f"Column {place + 1} of the CSV file holds text that is not UTF-8. "
-                'Hint: say which encoding it is, as in Dialect(encoding="latin-1").'
-            ) from None
-        return unquoted(text, self.dialect.quote)
+            return unquoted(text, self.dialect.quote)
+        raise VaultError(
+            f"Column {place + 1} of the CSV file holds text that is not UTF-8. "
+            'Hint: say which encoding it is, as in Dialect(encoding="latin-1").'
+        )
 
     def replaced(self, places: Sequence[int], words: pl.Series, kept: npt.NDArray[np.bool_] | None) -> pa.Array:
         """Each record with a word in place of the first of some columns, and without the others; line ends included.
@@ -177,6 +177,7 @@ class Records:
         head = self._first()
         self.dialect = dialect.told(head)
         self.header = self._split(head, 0)
+        self.line_end = head[int(self.header.ends[0, -1]) :].decode()
         self.width = self.header.starts.shape[1]
         self.names: list[str] = [self.header.column(place).item() for place in range(self.width)]
 

@@ -8,7 +8,7 @@ from it by HKDF-SHA256 (RFC 5869) with an info of netstrings, so that no two use
 | `lookup` | tags of identities under which people are stored |
 | `hash` | ids where links are derived |
 | `suppress` | the list of people not to be taken in again |
-| `register`, `row`, `settings` | checks of stored rows |
+| `register`, `row`, `settings`, `sums` | checks of stored rows |
 | `use` | tags of people in a table; part: the table |
 | `export` | what is handed out |
 | `token cipher`, `token check` | K1 and K2; parts: purpose, partner, version, and its random key id |

@@ -33,8 +33,8 @@ class Names(Protocol):
     def kind(self, name: str) -> bytes:
         """The bytes that stand for a kind of identity."""
 
-    def known_as(self, id: Bytes) -> Owned:
-        """The tags a person has, with their kinds."""
+    def owned(self, ids: Bytes) -> dict[bytes, Owned]:
+        """The tags that people have, with their kinds, by id."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -72,6 +72,7 @@ class Matcher:
     tags, places : distinct tags, and for each the place of its kind in `seen`.
     seen, kinds : the kinds of the tags; all kinds there are.
     shared, found : for each tag, whether it is several people's, and its id.
+    needed : the numbers of the tags that the rows to be gone through have.
     """
 
     def __init__(
@@ -83,12 +84,15 @@ class Matcher:
         kinds: Mapping[str, Kind],
         shared: npt.NDArray[np.bool_],
         found: Found,
+        needed: npt.NDArray[np.int64],
     ) -> None:
-        self._source, self._tags, self._places, self._seen = source, tags, places, seen
+        self._tags, self._places, self._seen = tags, places, seen
         self._names = [source.kind(kind.label) for kind in seen]
         self._kinds = {source.kind(label): kind for label, kind in kinds.items()}
-        self._shared = set(np.flatnonzero(shared).tolist())
-        self._ids = {code: found.values[code].tobytes() for code in np.flatnonzero(found.known).tolist()}
+        self._shared = set(needed[shared[needed]].tolist())
+        known = needed[found.known[needed]]
+        self._ids = {code: found.values[code].tobytes() for code in known.tolist()}
+        self._stored = source.owned(distinct_bytes(found.values[known])[0])
         self._marks: defaultdict[int, set[bytes]] = defaultdict(set)  # new owners of shared tags
         self._new: dict[int, bytes] = {}
         self._fresh: set[bytes] = set()
@@ -230,7 +234,7 @@ class Matcher:
     def _tags_of(self, id: bytes, code: int) -> Owned:
         """The tags of a person who has this one."""
         if id not in self._owned:
-            self._owned[id] = {} if id in self._fresh else self._source.known_as(np.frombuffer(id, np.uint8))
+            self._owned[id] = {} if id in self._fresh else self._stored[id]
             self._listed[id] = set(self._owned[id])
         self._owned[id].setdefault(self._tags[code].tobytes(), self._names[self._places[code]])
         return self._owned[id]

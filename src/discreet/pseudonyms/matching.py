@@ -50,8 +50,16 @@ class Plan:
     merges: list[Merge]
 
 
+@dataclass(frozen=True, repr=False, eq=False)
+class Coded:
+    """Distinct tags; for each row and kind which of them it has (-1: none)."""
+
+    tags: Bytes
+    codes: Rows
+
+
 def plan(
-    rows: int,
+    coded: Coded,
     seen: Sequence[Tagged],
     source: Source,
     suppression: Suppression,
@@ -62,27 +70,30 @@ def plan(
 
     Parameters
     ----------
-    rows, seen : how many rows; for each kind, in order, which rows have it and their tags.
+    coded, seen : the tags of rows; for each kind, in order, which rows have it.
     source, suppression : where to look up.
     kinds : all there are, also those that no row has.
     decide : whether anything may be new; otherwise None if something is.
     """
-    tags, codes = _coded(rows, seen)
+    tags, codes = coded.tags, coded.codes.copy()
     found, shared = source.links.get(tags), source.shared.get(tags).known
     older = np.array([one.kind.age > 0 for one in seen])
     suppressed = _suppressed(codes, seen, source, found, shared, suppression.find(tags))
     _current(codes, seen, shared)
     ids, person = _settled(codes, found, shared, older)
     person &= ~suppressed
-    _reopen(codes, person, len(tags))
+    person &= _noted(codes, tags, ids, person, shared, source)
+    _reopen(codes, person, shared)
     ids[~person] = 0
     rest = ~person & ~suppressed & ((codes >= 0) & ~shared[codes] & ~older).any(axis=1)
     if not decide and rest.any():
         return None
     lone = rest & _alone(codes, found.known | shared, older)
     ids[lone] = np.frombuffer(os.urandom(16 * int(lone.sum())), np.uint8).reshape(-1, 16)
-    matcher = Matcher(source, tags, _places(codes, len(tags)), [one.kind for one in seen], kinds, shared, found)
-    _match(matcher, codes, np.flatnonzero(rest & ~lone), ids, person)
+    unsettled = np.flatnonzero(rest & ~lone)
+    needed = np.unique(codes[unsettled][codes[unsettled] >= 0])
+    matcher = Matcher(source, tags, _places(codes, len(tags)), [one.kind for one in seen], kinds, shared, found, needed)
+    _match(matcher, codes, unsettled, ids, person)
     person |= lone
     names = [np.frombuffer(source.kind(one.kind.label), np.uint8) for one in seen]
     changes = matcher.changes() + _first_seen(codes[lone][:, ~older], ids[lone], tags, names, older)
@@ -153,36 +164,52 @@ def _first_seen(codes: Rows, ids: Bytes, tags: Bytes, names: list[Bytes], older:
     return Changes(new, ids[row], ids[row][several], values[several], tags[:0], tags[:0])
 
 
-def _reopen(codes: Rows, person: Bools, tags: int) -> None:
-    """Rows that share a tag with one that is not settled are not settled either: what is decided may concern them."""
+def _reopen(codes: Rows, person: Bools, shared: Bools) -> None:
+    """Rows that share a tag with one that is not settled are not settled either: what is decided may concern them.
+
+    Tags that several people have already stay so, whatever is decided.
+    """
     has = codes >= 0
-    touched = np.zeros(tags, bool)
+    touched = np.zeros(len(shared), bool)
     touched[codes[~person][has[~person]]] = True
-    person &= ~(has & touched[codes]).any(axis=1)
+    person &= ~(has & (touched & ~shared)[codes]).any(axis=1)
 
 
 def _settled(codes: Rows, found: Found, shared: Bools, older: Bools) -> tuple[Bytes, Bools]:
-    """Rows whose identities are all known, agree and are not shared: nothing to decide; and their ids.
+    """Rows whose identities are all known and agree, but for those of several people; and their ids.
 
     Older versions need not be known.
     """
-    has = codes >= 0
-    first = codes[np.arange(len(codes)), has.argmax(axis=1)]
+    usable = (codes >= 0) & ~shared[codes]
+    first = codes[np.arange(len(codes)), usable.argmax(axis=1)]
     ids = found.values[first]
-    agree = (found.values[codes] == ids[:, None, :]).all(axis=2) & found.known[codes] & ~shared[codes]
-    agree |= older & (~found.known[codes] | shared[codes])
-    return ids.copy(), (agree | ~has).all(axis=1) & has.any(axis=1)
+    agree = (found.values[codes] == ids[:, None, :]).all(axis=2) & found.known[codes]
+    agree |= older & ~found.known[codes]
+    return ids.copy(), (agree | ~usable).all(axis=1) & usable.any(axis=1)
 
 
-def _coded(rows: int, seen: Sequence[Tagged]) -> tuple[Bytes, Rows]:
-    """Distinct tags; for each row and kind which of them it has (-1: none)."""
+def _noted(codes: Rows, tags: Bytes, ids: Bytes, person: Bools, shared: Bools, source: Source) -> Bools:
+    """Rows of which it is noted already that the tags of several people are also theirs."""
+    out = np.ones(len(codes), bool)
+    several = (codes >= 0) & shared[codes]
+    rows = np.flatnonzero(person & several.any(axis=1))
+    if len(rows):
+        owned = source.owned(distinct_bytes(ids[rows])[0])
+        own = [owned[id.tobytes()] for id in ids[rows]]
+        named = [[tags[code].tobytes() for code in codes[row][several[row]]] for row in rows]
+        out[rows] = [all(tag in mine for tag in of) for mine, of in zip(own, named, strict=True)]
+    return out
+
+
+def coded(rows: int, seen: Sequence[Tagged]) -> Coded:
+    """The tags of rows: how many there are, and for each kind, in order, which rows have it and their tags."""
     tags, numbers = distinct_bytes(np.concatenate([one.tags for one in seen]))
     codes = np.full((rows, len(seen)), -1, np.int64)
     start = 0
     for place, one in enumerate(seen):
         codes[one.rows, place] = numbers[start : start + len(one.tags)]
         start += len(one.tags)
-    return tags, codes
+    return Coded(tags, codes)
 
 
 def _places(codes: Rows, tags: int) -> list[int]:

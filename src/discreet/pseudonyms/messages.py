@@ -36,6 +36,16 @@ class Messages:
     def __repr__(self) -> str:
         return f"<Messages of {self.rows} rows>"
 
+    def slice(self, start: int, stop: int) -> Messages:
+        """Some of the rows."""
+        found = {}
+        for identity, (places, texts) in self.found.items():
+            first, last = np.searchsorted(places, [start, stop])
+            found[identity] = places[first:last] - start, texts[first:last]
+        rows = min(stop, self.rows) - start
+        bad = {name: wrong[start:stop] for name, wrong in self.bad.items()}
+        return Messages(rows, found, bad, self.schema, self.raw[start:stop])
+
     def unparsable(self) -> Bools:
         """The rows in which some value does not parse."""
         some = np.zeros(self.rows, bool)

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from discreet.pseudonyms.errors import Tampered, VaultError
-from discreet.pseudonyms.naming import Bytes, Ids, Named, Policy, Totals, random_ids
+from discreet.pseudonyms.naming import Bytes, Ids, Named, Policy, random_ids
 from discreet.pseudonyms.tokens import TokenKeys, opened, seal
+from discreet.pseudonyms.totals import Totals
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
@@ -26,7 +27,8 @@ class Moving:
     new : the keys to move them to.
     policy : what becomes of rows of people who were erased.
 
-    A null stays a null. After each piece `totals` holds numbers of rows, and `ids` the ids of all people so far.
+    A null stays a null. Where two ids turned out to be one person's, both become the one of now. After each piece
+    `totals` holds numbers of rows, and `ids` the ids of all people so far.
     """
 
     def __init__(self, vault: Vault, old: Mapping[str, TokenKeys], new: TokenKeys, policy: Policy) -> None:
@@ -46,9 +48,10 @@ class Moving:
         found = opened(distinct, self._old)
         if not found.ok.all():
             raise _closed(int(words.is_in(distinct.filter(pl.Series(~found.ok)).implode()).sum()), len(words))
-        gone = self._vault.suppression.known(found.ids)
-        self._ids.add(found.ids[~gone])
-        moved = words.replace_strict(distinct, seal(found.ids, self._new), default=None, return_dtype=pl.String)
+        ids = self._vault.people.present(found.ids) if self._vault.links == "stored" else found.ids
+        gone = self._vault.suppression.known(found.ids) | self._vault.suppression.known(ids)
+        self._ids.add(ids[~gone])
+        moved = words.replace_strict(distinct, seal(ids, self._new), default=None, return_dtype=pl.String)
         erased = words.is_in(distinct.filter(pl.Series(gone)).implode()).fill_null(False).to_numpy()
         return self._settled(moved, erased, int(erased.sum()))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +16,11 @@ from discreet.pseudonyms.errors import MissingIdentifiers, Unparsable, VaultErro
 from discreet.pseudonyms.identities import Schema
 from discreet.pseudonyms.messages import Messages, messages
 from discreet.pseudonyms.tokens import ID, TokenKeys, one_way, seal
+from discreet.pseudonyms.totals import BAD, MISSING, PERSON, SUPPRESSED, Totals
 
 Bytes = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
-PERSON, MISSING, BAD, SUPPRESSED = range(4)  # what a row is
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,6 +47,31 @@ Fresh = Callable[[Numbers], Bytes]
 
 
 @dataclass(frozen=True, repr=False)
+class Read:
+    """Rows of identifiers, parsed; its repr shows a number alone.
+
+    Parameters
+    ----------
+    found : what the distinct rows say of people.
+    codes, counts : which of them each row is, and how often each is there.
+    bad : for each column, how many values do not parse.
+    """
+
+    found: Messages
+    codes: npt.NDArray[np.uint32]
+    counts: Numbers
+    bad: Mapping[str, int]
+
+    def __repr__(self) -> str:
+        return f"<Read: {len(self.codes)} rows>"
+
+    @property
+    def people(self) -> int:
+        """How many there are at most."""
+        return self.found.rows
+
+
+@dataclass(frozen=True, repr=False)
 class Named:
     """The pseudonyms of some rows; its repr shows a number alone.
 
@@ -69,69 +93,6 @@ class Named:
 def random_ids(rows: Numbers) -> Bytes:
     """An id for each row that no other row has."""
     return np.frombuffer(os.urandom(ID * len(rows)), np.uint8).reshape(-1, ID)
-
-
-@dataclass(frozen=True)
-class Totals:
-    """How many rows of a table were what.
-
-    Parameters
-    ----------
-    rows : rows that are in the result.
-    left_out, one_offs : rows that are not, and rows with a pseudonym of their own.
-    missing, suppressed : rows without a whole identity, and rows of people who were erased.
-    bad : for each column, how many values do not parse.
-    """
-
-    rows: int = 0
-    left_out: int = 0
-    one_offs: int = 0
-    missing: int = 0
-    suppressed: int = 0
-    bad: Mapping[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, what: npt.NDArray[np.uint8], left: Bools, own: Bools, counts: Numbers, bad: Mapping[str, int]
-    ) -> Totals:
-        """Of one piece: for each of its distinct rows what it is, whether it is left out, and how often it is there."""
-        return cls(
-            rows=int(counts[~left].sum()),
-            left_out=int(counts[left].sum()),
-            one_offs=int(counts[own].sum()),
-            missing=int(counts[what == MISSING].sum()),
-            suppressed=int(counts[what == SUPPRESSED].sum()),
-            bad=bad,
-        )
-
-    def details(self) -> dict[str, Any]:
-        """What is worth a note in the register."""
-        found: dict[str, Any] = {
-            "rows left out": self.left_out,
-            "one-off pseudonyms": self.one_offs,
-            "rows without identity": self.missing,
-            "rows of erased people": self.suppressed,
-            "values that do not parse": dict(self.bad),
-        }
-        return {name: count for name, count in found.items() if count}
-
-    def remark(self) -> str | None:
-        """What whoever asked for the table should know; None if every row is of somebody."""
-        if not self.left_out + self.one_offs:
-            return None
-        unread = self.left_out + self.one_offs - self.missing - self.suppressed
-        causes = {
-            "without a whole identity": self.missing,
-            "with a value that does not parse": unread,
-            "of people who were erased": self.suppressed,
-        }
-        why = ", ".join(f"{count:,} {what}" for what, count in causes.items() if count)
-        return f"{self.left_out:,} rows were left out, {self.one_offs:,} have one-off pseudonyms: {why}."
-
-    def __add__(self, other: Totals) -> Totals:
-        names = ("rows", "left_out", "one_offs", "missing", "suppressed")
-        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
-        return Totals(**sums, bad=dict(Counter(self.bad) + Counter(other.bad)))
 
 
 @dataclass(frozen=True)
@@ -225,17 +186,26 @@ class Naming:
         self.totals = Totals()
 
     def __call__(self, raw: pl.DataFrame) -> Named:
-        """A word for each row. What is refused is refused before anybody is looked up, so that nobody is taken in."""
+        """A word for each row."""
+        return self.named(self.read(raw))
+
+    def read(self, raw: pl.DataFrame) -> Read:
+        """The rows as they are read. What is refused is refused here, before anybody is looked up and taken in."""
         rows, codes = distinct(raw)
         found = messages(self._schema, rows)
         counts = np.bincount(codes, minlength=rows.height)
         bad = self._bad(found, counts)
         self._refuse(bad, int(counts[_empty(found)].sum()))
+        return Read(found, codes, counts, bad)
+
+    def named(self, read: Read) -> Named:
+        """A word for each row that was read. Of shared identities it shows only here that they name nobody."""
+        found, codes, counts, bad = read.found, read.codes, read.counts, read.bad
         resolved = self._resolve(found)
         what = _kinds(found, resolved)
         left, own = np.isin(what, self._policy.left_out()), np.isin(what, self._policy.one_off())
         self.totals += Totals.of(what, left, own, counts, bad)
-        self._refuse({}, self.totals.missing)  # several people may share the only identity of a row
+        self._refuse({}, self.totals.missing)
         self._ids.add(resolved.ids[what == PERSON])
         words = self._seal(resolved.ids, self._keys).gather(codes)
         mine = own[codes] if own.any() else None

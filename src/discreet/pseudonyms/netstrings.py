@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 
 def netstring(text: str | bytes) -> bytes:
     r"""The length in decimal, a colon, the bytes, a comma.
@@ -24,7 +26,6 @@ def netstrings(*texts: str | bytes) -> bytes:
 
 def encoded(text: str) -> bytes:
     """UTF-8; half of a surrogate pair is refused without showing the text."""
-    try:
+    with contextlib.suppress(UnicodeEncodeError):  # what Python raises has the whole text: it is not even the context
         return text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("The text must be valid Unicode. It holds half of a surrogate pair.") from None
+    raise ValueError("The text must be valid Unicode. It holds half of a surrogate pair.")

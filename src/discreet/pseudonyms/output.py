@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from discreet.pseudonyms.drafts import locked, sweep
 from discreet.pseudonyms.errors import VaultError
 
 REASONS = {
@@ -29,7 +28,8 @@ def draft(out: str | os.PathLike[str]) -> Iterator[tuple[Path, Callable[[], None
 
     The draft can be read by its owner alone (mode 0600). `settle()` flushes it to the disk and renames it, so that
     `out` is the old file or the new one, whatever fails in between. Without `settle`, or after an error, the draft is
-    removed and `out` is as it was. Where `out` is a symbolic link, the file that it leads to is replaced.
+    removed and `out` is as it was. Where `out` is a symbolic link, the file that it leads to is replaced. What a killed
+    process left is removed by the next draft of the same file (`drafts.py`).
 
     Examples
     --------
@@ -44,15 +44,12 @@ def draft(out: str | os.PathLike[str]) -> Iterator[tuple[Path, Callable[[], None
     out = Path(os.path.realpath(out))
     if out.is_dir():
         raise VaultError(f"{str(out)!r} cannot be written: it is a folder.")
-    path = out.parent / f".{out.name}.{secrets.token_hex(6)}.draft"
     with told(out):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    try:
-        with told(out):
+        sweep(str(out))
+        with locked(str(out)) as temporary:
+            path = Path(temporary)
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             yield path, lambda: _settle(path, out)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
 
 
 @contextmanager

@@ -13,7 +13,7 @@ when the row is gone nothing leads from the identity to it any more. Rows are se
 | | only shared ones | nobody: the row counts as one without an identity |
 | somebody known | an older version of one (`versions.py`) | that id; the tag of now is added as an alias |
 
-A mark of a shared tag keeps whose it is, and goes with the last of them.
+A mark of a shared tag keeps whose it is, and goes with the last of them (`owners.py`).
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from discreet.pseudonyms.chunks import Bytes, Chunks
 from discreet.pseudonyms.database import Database
 from discreet.pseudonyms.distinct import distinct_bytes
 from discreet.pseudonyms.hashing import tags as keyed
 from discreet.pseudonyms.master import Master
-from discreet.pseudonyms.matcher import Changes, Merge
-from discreet.pseudonyms.matching import Plan, Tagged, plan
+from discreet.pseudonyms.matcher import Changes, Merge, Owned
+from discreet.pseudonyms.matching import Plan, Tagged, coded, plan
 from discreet.pseudonyms.naming import Resolved
+from discreet.pseudonyms.owners import Owners
 from discreet.pseudonyms.suppression import WIDTH as KIND
 from discreet.pseudonyms.suppression import Suppression, erased
 from discreet.pseudonyms.versions import Kind
@@ -40,6 +42,7 @@ from discreet.pseudonyms.versions import Kind
 Bools = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
 Banned = Callable[[Bytes], Bools]  # which tags are on the suppression list
+FEW = 64
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -59,6 +62,7 @@ class People:
         self.aliases = Chunks(database, "aliases", master.derive("row", "aliases"), 16, 16 + KIND, several=True)
         self.shared = Chunks(database, "shared", master.derive("row", "shared"), 16, 16, several=True)
         self.former = Chunks(database, "former", master.derive("row", "former"), 16, 16, several=True)
+        self.owners = Owners(self.shared)
         self._kinds = master.derive("row", "kinds")
 
     def __repr__(self) -> str:
@@ -100,13 +104,19 @@ class People:
             return Resolved(np.zeros((rows, 16), np.uint8), np.zeros(rows, bool), np.zeros(rows, bool))
         if len(seen) == 1:
             return self._single(rows, seen[0].rows, seen[0].tags, suppression.known)
-        found = plan(rows, seen, self, suppression, kinds, decide=False)
+        read = coded(rows, seen)
+        found = None if self._some_new(seen) else plan(read, seen, self, suppression, kinds, decide=False)
         if found is None:
             with self._database.transaction():  # looked up again: another process may have been faster
-                found = plan(rows, seen, self, suppression, kinds, decide=True)
+                found = plan(read, seen, self, suppression, kinds, decide=True)
                 assert found is not None
                 self._apply(found)
         return Resolved(found.ids, found.person, found.suppressed)
+
+    def _some_new(self, seen: Sequence[Tagged]) -> bool:
+        """Whether a look at a few tags tells already that there is something to write."""
+        some = [one.tags[:: len(one.tags) // FEW + 1] for one in seen if not one.kind.age]
+        return bool(some) and not self.links.get(np.concatenate(some)).known.all()
 
     def _single(self, rows: int, where: Rows, tags: Bytes, banned: Banned) -> Resolved:
         """One kind of identity: no aliases, so arrays alone."""
@@ -133,8 +143,7 @@ class People:
             self.links.put(changes.tags, changes.ids)
         if len(changes.alias_ids):
             self.aliases.put(changes.alias_ids, changes.aliases)
-        for tag, owner in zip(changes.shared, changes.owners, strict=True):
-            self._owners(tag, add=owner.tobytes())
+        self.owners.change(add=_pairs(changes.shared, changes.owners))
 
     def _merge(self, merges: Sequence[Merge]) -> None:
         """Give all that ids had to others; tables that have them are found by the others too."""
@@ -151,25 +160,24 @@ class People:
             self.former.put(np.repeat(new[place][None, :], len(before), axis=0), before)
         self.former.remove(old)
         self.former.put(new, old)
-        for place in np.flatnonzero(self.shared.get(tags).known):
-            self._owners(tags[place], add=new[of[place]].tobytes(), drop=old[of[place]].tobytes())
-
-    def _owners(self, tag: Bytes, add: bytes | None = None, drop: bytes | None = None) -> int:
-        """Change whose a shared tag is; how many there are. Without any it is not shared any more."""
-        before = {owner.tobytes() for owner in self.shared.all(tag)}
-        after = sorted((before | {add} if add else before) - {drop})
-        self.shared.remove(tag[None, :])
-        if after:
-            self.shared.put(np.repeat(tag[None, :], len(after), axis=0), _array(after))
-        return len(after)
+        several = self.shared.get(tags).known
+        whose = of[several]
+        self.owners.change(add=_pairs(tags[several], new[whose]), drop=_pairs(tags[several], old[whose]))
 
     def kind(self, name: str) -> bytes:
         """The bytes that stand for a kind of identity."""
         return keyed([name.encode()], self._kinds, size=KIND).tobytes()
 
-    def known_as(self, id: Bytes) -> dict[bytes, bytes]:
+    def known_as(self, id: Bytes) -> Owned:
         """The tags a person has, with their kinds; empty if there is one tag alone, which then is not listed."""
-        return {value[:16].tobytes(): value[16:].tobytes() for value in self.aliases.all(id)}
+        return self.owned(id[None, :])[id.tobytes()]
+
+    def owned(self, ids: Bytes) -> dict[bytes, Owned]:
+        """The same for distinct ids."""
+        found: dict[bytes, Owned] = {id.tobytes(): {} for id in ids}
+        for place, value in zip(*self.aliases.every(ids), strict=True):
+            found[ids[place].tobytes()][value[:16].tobytes()] = value[16:].tobytes()
+        return found
 
     def known(self, tag: Bytes) -> Known:
         """What is known of one tag, (16,)."""
@@ -180,22 +188,46 @@ class People:
         """A person's id and the former ones, (m, 16)."""
         return np.concatenate([id[None, :], self.former.all(id)])
 
+    def present(self, ids: Bytes) -> Bytes:
+        """Ids with each former one replaced by that of now."""
+        joined = _frame(ids).join(self._formers(), on=("a", "b"), how="left", maintain_order="left")
+        now = np.column_stack([joined["c"].fill_null(joined["a"]).to_numpy(), joined["d"].fill_null(joined["b"])])
+        return np.ascontiguousarray(now).view(np.uint8)
+
+    def merged(self, ids: Bytes) -> bool:
+        """Whether any of the ids is a former one."""
+        return bool(_frame(ids).join(self._formers(), on=("a", "b"), how="semi").height)
+
+    def linked(self, ids: Bytes) -> bool:
+        """Whether a tag leads to each of the ids; all links are read for that."""
+        known = _frame(np.concatenate([values for _, values in self.links.scan()]))
+        return not _frame(ids).join(known, on=("a", "b"), how="anti").height
+
+    def _formers(self) -> pl.DataFrame:
+        """All former ids, and those of now."""
+        now, before = (np.concatenate(parts) for parts in zip(*self.former.scan(), strict=True))
+        return _frame(before).hstack(_frame(now).rename({"a": "c", "b": "d"}))
+
     def remove(self, id: Bytes, tags: Bytes) -> Bytes:
         """Cut every link to an id, inside a transaction; `tags` are those it was found by.
 
         Returns all its tags, (m, 16), but for those that are also other people's.
         """
-        every = {tag.tobytes() for tag in tags} | set(self.known_as(id))
-        gone = _array(sorted(every))
+        return self.cut({id.tobytes(): [tag.tobytes() for tag in tags]})
+
+    def cut(self, people: Mapping[bytes, Sequence[bytes]]) -> Bytes:
+        """The same for many ids, with the tags that each was found by."""
+        ids = _array(list(people))
+        own = self.owned(ids)
+        pairs = [(tag, id) for id, tags in people.items() for tag in sorted({*tags, *own[id]})]
+        gone, whose = _array([tag for tag, _ in pairs]), _array([id for _, id in pairs])
         found = self.links.get(gone)
-        own = found.known & (found.values == id).all(axis=1)
-        self.links.remove(gone[own])
-        self.aliases.remove(id[None, :])
-        self.former.remove(id[None, :])
-        shared = self.shared.get(gone).known
-        for place in np.flatnonzero(shared):
-            shared[place] = self._owners(gone[place], drop=id.tobytes()) > 0
-        return gone[~shared]
+        self.links.remove(gone[found.known & (found.values == whose).all(axis=1)])
+        self.aliases.remove(ids)
+        self.former.remove(ids)
+        several = np.flatnonzero(self.shared.get(gone).known)
+        left = self.owners.change(drop=[pairs[place] for place in several])
+        return _array(sorted({tag for tag, _ in pairs if not left.get(tag)}))
 
     def take_off(self, id: Bytes, tags: Bytes) -> bool:
         """Take tags off a person, inside a transaction; False if none is theirs, or no other is left."""
@@ -216,14 +248,26 @@ class People:
         found = self.links.get(tag[None, :])
         if found.known[0] and (found.values[0] == id).all():
             self.links.remove(tag[None, :])
-        if self.shared.get(tag[None, :]).known[0] and self._owners(tag, drop=id.tobytes()) == 1:
-            self.links.remove(tag[None, :])
-            self.links.put(tag[None, :], self.shared.all(tag))
-            self.shared.remove(tag[None, :])
+        if self.shared.get(tag[None, :]).known[0]:
+            self.owners.change(drop=_pairs(tag[None, :], id[None, :]))
+            if (last := self.owners.last(tag)) is not None:
+                self.links.remove(tag[None, :])
+                self.links.put(tag[None, :], last)
+                self.shared.remove(tag[None, :])
 
 
 def _array(rows: Sequence[bytes]) -> Bytes:
     return np.frombuffer(b"".join(rows), np.uint8).reshape(-1, 16)
+
+
+def _frame(ids: Bytes) -> pl.DataFrame:
+    """Ids of 16 bytes as two numbers."""
+    halves = np.ascontiguousarray(ids).view(np.uint64)
+    return pl.DataFrame({"a": halves[:, 0], "b": halves[:, 1]})
+
+
+def _pairs(tags: Bytes, ids: Bytes) -> list[tuple[bytes, bytes]]:
+    return [(tag.tobytes(), id.tobytes()) for tag, id in zip(tags, ids, strict=True)]
 
 
 def derived(rows: int, seen: Sequence[Tagged], suppression: Suppression, people: People) -> Resolved:

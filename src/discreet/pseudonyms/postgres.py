@@ -19,18 +19,25 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from discreet.errors import NotSupported
-from discreet.pseudonyms.database import SCHEMA, VERSION, Database, check_version, require_transaction
-from discreet.pseudonyms.errors import VaultError
+from discreet.pseudonyms.addresses import here, tls
+from discreet.pseudonyms.database import VERSION, Database, Witness, check_version, require_transaction
+from discreet.pseudonyms.errors import Tampered, VaultError
+from discreet.pseudonyms.servers import Draft, dialect, make
 
-LOCAL = ("localhost", "127.0.0.1", "::1")
-WEAK = ("disable", "allow", "prefer")
 WAIT = 60  # seconds for another writer to finish
 TABLES = ("header", "settings", "register", "chunks")
+
+_TABLES = (
+    "select relname from pg_class where relnamespace = to_regnamespace(?) and relkind in ('r', 'p', 'v', 'm', 'f')"
+)
+_OWN = "join pg_class on pg_class.oid = {} where relnamespace = to_regnamespace(?)"
+_TRIGGERS = f"select 1 from pg_trigger {_OWN.format('tgrelid')} and not tgisinternal limit 1"
+_RULES = f"select 1 from pg_rewrite {_OWN.format('ev_class')} limit 1"
 
 
 class Postgres:
@@ -41,6 +48,7 @@ class Postgres:
         self._lock = threading.RLock()
         self._depth = 0
         self._reading = False
+        self.witness: Witness | None = None
         self._engine, self.schema, self.place = _engine(url)
         with _spoken(self.place):
             self._connection: Any = self._engine.connect()
@@ -60,11 +68,18 @@ class Postgres:
         engine, schema, place = _engine(url)
         try:
             with _spoken(place), engine.connect() as connection, connection.begin():
-                _make(connection, schema, place)
-                fill(_Draft(connection))
+                make(connection, schema, place)
+                made = Draft(connection)
+                with made.transaction():
+                    fill(made)
         finally:
             engine.dispose()
         return cls(url)
+
+    @property
+    def inside(self) -> bool:
+        """Whether a transaction is open."""
+        return self._depth > 0
 
     def _inspect(self) -> None:
         found = self.read("select obj_description(to_regnamespace(?)::oid, 'pg_namespace')", (self.schema,))[0][0]
@@ -78,7 +93,7 @@ class Postgres:
         with self._lock, _spoken(self.place):
             connection = self._open()
             try:
-                return [tuple(row) for row in connection.exec_driver_sql(_dialect(sql), tuple(values))]
+                return [tuple(row) for row in connection.exec_driver_sql(dialect(sql), tuple(values))]
             finally:
                 if not self._depth and not self._reading:
                     self._rollback()  # ends the implicit transaction: the next read sees what others wrote
@@ -94,11 +109,15 @@ class Postgres:
             self._depth += 1
             try:
                 yield
+                if self.witness is not None:
+                    self.witness.settle()
                 with _spoken(self.place):
                     self._open().commit()
             finally:
                 self._depth -= 1
                 self._rollback()
+                if self.witness is not None:
+                    self.witness.forget()
 
     def _begin(self) -> None:
         with _spoken(self.place):
@@ -137,7 +156,7 @@ class Postgres:
         """One change."""
         with self._lock, _spoken(self.place):
             require_transaction(self._depth > 0)
-            self._open().exec_driver_sql(_dialect(sql), tuple(values))
+            self._open().exec_driver_sql(dialect(sql), tuple(values))
 
     def write_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """The same change for many rows, sent in one go."""
@@ -145,11 +164,15 @@ class Postgres:
             require_transaction(self._depth > 0)
             listed = [tuple(row) for row in rows]
             if listed:
-                self._open().exec_driver_sql(_dialect(sql), listed)
+                self._open().exec_driver_sql(dialect(sql), listed)
 
     def tidy(self) -> bool:
-        """Vacuum all tables; False: what the server keeps is not in the vault's hands."""
-        with self._lock, _spoken(self.place):
+        """Vacuum all tables; False: what the server keeps is not in the vault's hands.
+
+        It comes after a commit, so it raises nothing.
+        """
+        with self._lock, contextlib.suppress(VaultError), _spoken(self.place):
+            self._open()
             self._rollback()
             with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
                 connection.exec_driver_sql(f"vacuum {', '.join(TABLES)}")
@@ -158,7 +181,23 @@ class Postgres:
     def recover(self) -> None:
         """The server does that."""
 
-    def backup(self, path: str) -> None:
+    def inspect(self, deep: bool = False) -> None:
+        """Look for tables, triggers and rules that are not the vault's; pages and indexes are the server's to check."""
+        tables = [row[0] for row in self.read(_TABLES, (self.schema,))]
+        if (
+            sorted(tables) != sorted(TABLES)
+            or self.read(_TRIGGERS, (self.schema,))
+            or self.read(_RULES, (self.schema,))
+        ):
+            raise Tampered(
+                f"The vault at {self.place} has tables, triggers or rules that are not its own, or lacks some."
+            )
+
+    def stamp(self) -> None:
+        """The version in the comment of the schema."""
+        self.write(f"comment on schema \"{self.schema}\" is 'discreet vault {VERSION}'")
+
+    def backup(self, path: str, marked: Callable[[str], str]) -> None:
         """The server's own tools do that."""
         raise NotSupported("A vault on PostgreSQL is backed up by the server's own tools. Hint: pg_dump --schema.")
 
@@ -179,41 +218,6 @@ class Postgres:
         return self._connection
 
 
-class _Draft:
-    """A vault that is being made: writes go into the transaction that makes it."""
-
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-
-    def read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in self._connection.exec_driver_sql(_dialect(sql), tuple(values))]
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        yield
-
-    snapshot = transaction
-
-    def write(self, sql: str, values: Sequence[Any] = ()) -> None:
-        self._connection.exec_driver_sql(_dialect(sql), tuple(values))
-
-    def write_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        for row in rows:
-            self.write(sql, row)
-
-    def tidy(self) -> bool:
-        return True
-
-    def recover(self) -> None:
-        return
-
-    def backup(self, path: str) -> None:
-        raise NotSupported("A vault that is being made cannot be copied.")
-
-    def close(self) -> None:
-        return
-
-
 def _engine(url: str) -> tuple[Any, str, str]:
     """An engine for the URL, the schema it names, and a text for messages that holds no secret."""
     try:
@@ -229,50 +233,12 @@ def _engine(url: str) -> tuple[Any, str, str]:
     schema = str(query.pop("schema", "discreet"))
     if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
         raise ValueError("The `schema` in the address must be lower-case letters, digits and _.")
-    query["sslmode"] = _ssl(_here(parsed.host, query, os.environ), query.get("sslmode"))
+    query["sslmode"] = tls(here(parsed.host, query, os.environ), query.get("sslmode"))
     query["options"] = f"-c search_path={schema} -c synchronous_commit=on -c standard_conforming_strings=on"
     query.setdefault("connect_timeout", "10")
     place = f"{parsed.host or 'local'}/{parsed.database}/{schema}"
     with _spoken(place):
         return create_engine(parsed.set(query=query), hide_parameters=True, pool_size=1, max_overflow=1), schema, place
-
-
-def _here(host: str | None, query: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
-    """Whether the driver will look for the server on this machine alone; a service may be anywhere."""
-    if "service" in query or environment.get("PGSERVICE"):
-        return False
-    named = query.get("host", host) or environment.get("PGHOST") or ()
-    exact = query.get("hostaddr") or environment.get("PGHOSTADDR") or ()
-    places = [place for given in (named, exact) for place in _listed(given)]
-    return all(place in LOCAL or place.startswith(("/", "@")) for place in places)  # none: a socket of this machine
-
-
-def _listed(given: str | Sequence[str]) -> list[str]:
-    several = [given] if isinstance(given, str) else given
-    return [place.strip().strip("[]") for one in several for place in one.split(",") if place.strip()]
-
-
-def _ssl(local: bool, asked: Any) -> str:
-    if asked is None:
-        return "prefer" if local else "require"
-    if asked in WEAK and not local:
-        raise ValueError("A vault on another machine needs TLS. Hint: sslmode=verify-full in the address.")
-    return str(asked)
-
-
-def _make(connection: Any, schema: str, place: str) -> None:
-    # two that make the same vault at once: the second waits, then sees it
-    connection.exec_driver_sql("select pg_advisory_xact_lock(hashtext('discreet'), hashtext(%s))", (schema,))
-    if connection.exec_driver_sql("select to_regnamespace(%s)", (schema,)).scalar() is not None:
-        raise VaultError(f"There is already a schema at {place}. Hint: Vault.open(...), or ?schema=another.")
-    connection.exec_driver_sql(f'create schema "{schema}"')  # checked to be a plain name
-    connection.exec_driver_sql(f"comment on schema \"{schema}\" is 'discreet vault {VERSION}'")
-    for statement in SCHEMA:
-        connection.exec_driver_sql(_dialect(statement.replace(" blob ", " bytea ")))
-
-
-def _dialect(sql: str) -> str:
-    return sql.replace("?", "%s")
 
 
 @contextmanager

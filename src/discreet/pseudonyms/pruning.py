@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,8 @@ from discreet.pseudonyms.runs import runs
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
 
-BATCH = 1000  # people in one transaction: others are not to wait long
+BATCH = 10_000  # people in one transaction: others are not to wait long
+CHUNKS = 256  # looked up together
 
 
 @dataclass(frozen=True)
@@ -59,15 +61,18 @@ def prune(vault: Vault, *, who: str | None = None) -> Pruned:
 
 def _stale(vault: Vault) -> dict[bytes, list[bytes]]:
     """The ids that are in no table, with their tags."""
-    lost = [run.table for run in runs(vault) if not run.located]
+    tables = runs(vault)
+    lost = [run.table for run in tables if not run.located]
     if lost:
         raise VaultError(
             f"It is not known who is in {lost[0]!r}: anybody may be. Hint: vault.retire it when it is gone."
         )
     found: defaultdict[bytes, list[bytes]] = defaultdict(list)
-    for tags, ids in vault.people.links.scan():
+    scan = vault.people.links.scan()
+    while some := list(islice(scan, CHUNKS)):
+        tags, ids = (np.concatenate(parts) for parts in zip(*some, strict=True))
         used = np.zeros(len(ids), bool)
-        for run in runs(vault):
+        for run in tables:
             used |= vault.uses.has(run.uid, ids)
         for tag, id in zip(tags[~used], ids[~used], strict=True):
             found[id.tobytes()].append(tag.tobytes())
@@ -76,16 +81,18 @@ def _stale(vault: Vault) -> dict[bytes, list[bytes]]:
 
 def _cut(vault: Vault, stale: dict[bytes, list[bytes]], who: str | None) -> int:
     """Cut the links of those who are still in no table, under this or a former id; how many."""
-    count = 0
     with vault.database.transaction():
         tables = runs(vault)
-        for id, tags in stale.items():
-            own = np.frombuffer(id, np.uint8)
-            every = vault.people.every_id(own)
-            if not any(vault.uses.has(run.uid, every).any() for run in tables):
-                vault.people.remove(own, np.frombuffer(b"".join(tags), np.uint8).reshape(-1, 16))
-                count += 1
+        ids = np.frombuffer(b"".join(stale), np.uint8).reshape(-1, 16)
+        places, former = vault.people.former.every(ids)
+        every, whose = np.concatenate([ids, former]), np.concatenate([np.arange(len(ids)), places])
+        used = np.zeros(len(ids), bool)
+        for run in tables:
+            used[whose[vault.uses.has(run.uid, every)]] = True
+        gone = [id for id, there in zip(stale, used, strict=True) if not there]
+        count = len(gone)
         if count:
+            vault.people.cut({id: stale[id] for id in gone})
             change = vault.settings.put("state", "erasures", {"count": vault.mark() + 1})
             vault.register.append("prune", who=who, rows=count, changes=(change,))
     return count

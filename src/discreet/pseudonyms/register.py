@@ -6,8 +6,8 @@
 | somebody who can write the file, without the key | is found by |
 | --- | --- |
 | changes, adds, reorders or takes out an entry | `verify` |
-| cuts the last entries off, or puts an older file back | `verify` with an anchor from after them |
-| puts single older chunks of people back, not the register | see `checking.py` |
+| cuts the last entries off, or puts older rows back | `verify`, and whatever is written next: see `sums.py` |
+| puts an older file back | `verify` with an anchor from after it |
 
 An anchor is the number of entries and the last MAC. Keep it elsewhere, on paper if need be: without one a register can
 be found consistent, but nobody can know whether it is complete.
@@ -108,8 +108,13 @@ class Register:
     def append(self, act: str, *, who: str | None = None, **content: Any) -> Entry:
         """Add an entry; when this returns outside a transaction, it is on disk."""
         with self._database.transaction():
+            if self._database.witness is not None:
+                self._database.witness.begin()
             last = self.anchor()
             if act in LISTING and self._listed is not None:
+                # an older list put back is not told as if it were the list
+                if self._database.witness is not None:
+                    self._database.witness.require("suppressed")
                 content["details"] = {**content.get("details", {}), LISTED: self._listed()}
             entry = Entry(number=last.count + 1, time=now(), act=act, who=who or login(), **content)
             text = entry.text()
@@ -120,7 +125,12 @@ class Register:
     def anchor(self) -> Anchor:
         """The state now, to be kept elsewhere."""
         rows = self._database.read(_LAST)
-        return Anchor(int(rows[0][0]), bytes(rows[0][1]).hex()) if rows else Anchor(0, self._start.hex())
+        if not rows:
+            return Anchor(0, self._start.hex())
+        number, mac = rows[0]
+        if not isinstance(number, int) or not isinstance(mac, bytes | memoryview):
+            raise Tampered("The last entry of the register was changed. Hint: restore a backup.")
+        return Anchor(number, bytes(mac).hex())
 
     def at(self, number: int) -> Anchor:
         """The state just after an entry."""
@@ -128,6 +138,18 @@ class Register:
         if not rows:
             raise Tampered(f"The register has no entry {number}.")
         return Anchor(number, bytes(rows[0][0]).hex())
+
+    def has(self, anchor: Anchor) -> bool:
+        """Whether an anchor is of this register, as far as its entries are sound."""
+        rows = self._database.read("select mac from register where number = ?", (anchor.count,))
+        return any(isinstance(mac, bytes | memoryview) and bytes(mac).hex() == anchor.head for (mac,) in rows)
+
+    def entry(self, number: int) -> Entry:
+        """One entry; `verify` checks it."""
+        rows = self._database.read("select entry from register where number = ?", (number,))
+        if not rows:
+            raise Tampered(f"The register has no entry {number}.")
+        return Entry.read(number, rows[0][0])
 
     def entries(self) -> Iterator[Entry]:
         """All entries in order, each checked; raises `Tampered`."""

@@ -14,7 +14,7 @@ import datetime
 import os
 import shutil
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from discreet.pseudonyms.keys import KeyFile, Passphrase
 from discreet.pseudonyms.later import DECLARED, Later, Source, seal, told
 from discreet.pseudonyms.register import Anchor
 from discreet.pseudonyms.settings import Change
-from discreet.pseudonyms.sqlite import Sqlite
+from discreet.pseudonyms.sqlite import Sqlite, check_file
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
@@ -46,6 +46,8 @@ class Restored:
     replayed : how many tags of later erasures were erased again.
     lost : how many entries of the register the backup did not have.
     tables : how many later tables are known again.
+    corrections : how many later corrections are lost: what was taken off somebody is back, to be corrected again
+        (`vault.correct`). The register holds no person, so it is not known whose. None if the source does not tell.
     old_secret : whether the vault got another secret after the backup; it opens with the old one: `vault.rewrap`.
     cleaned : whether no old byte is left in the log; otherwise `vault.tidy()` later, or it is a server's to forget.
     """
@@ -56,18 +58,24 @@ class Restored:
     tables: int
     old_secret: bool
     cleaned: bool
+    corrections: int | None = 0
 
 
 def backup(vault: Vault, path: str | os.PathLike[str], *, who: str | None = None) -> Anchor:
-    """A copy of the vault in a new file of mode 0600; opens with the same secret.
+    """A copy of the vault in a new file of mode 0600; restored with the same secret.
 
     The anchor of the copy is returned. That it was made is entered when it is there, so the copy does not tell of it.
+    The copy is marked as one: it can be restored, and be the source of a restore, but not be opened as it is.
     """
-    name = words(who, "who")
-    vault.database.backup(os.fspath(path))
-    with closing(Sqlite(path)) as copy:
-        anchor = vault.over(copy).register.anchor()
-    vault.register.append("backup", who=name, details={"up to": str(anchor)})
+    name, final = words(who, "who"), str(Path(path).absolute())
+    vault.database.backup(final, opening.marked)
+    try:
+        with closing(Sqlite(final)) as copy:
+            anchor = vault.over(copy).register.anchor()
+        vault.register.append("backup", who=name, details={"up to": str(anchor)})
+    except BaseException:
+        os.unlink(final)  # no copy that the register does not tell of
+        raise
     return anchor
 
 
@@ -81,6 +89,8 @@ def restored(
     copy: str | os.PathLike[str],
     given: Passphrase | KeyFile,
     erasures_from: Source | None,
+    *,
+    anchor: Anchor | str | None = None,
     who: str | None = None,
 ) -> Restored:
     """Bring a backup to a new place and up to date; it appears whole or not at all."""
@@ -99,45 +109,50 @@ def restored(
         )
     with draft(final) as temporary:
         _copy(copy, temporary)
-        with Vault.opened(temporary, given) as vault:
-            done = replay(vault, erasures_from, who=who)
+        with Vault.opened(temporary, given, copy=True) as vault:
+            with vault.database.transaction():
+                opening.unmark(vault.database)
+            done = replay(vault, erasures_from, anchor=anchor, who=who)
         publish(temporary, final)
     return done
 
 
 def _copy(source: str | os.PathLike[str], temporary: str) -> None:
+    if not os.path.exists(source):
+        raise VaultError(f"There is no backup at {os.fspath(source)!r}.")
+    check_file(os.fspath(source))
     log = os.fspath(source) + "-wal"
     if os.path.exists(log) and os.path.getsize(log):
         raise VaultError("The backup is in use: it has a log beside it. Hint: close whatever has it open.")
-    try:
-        with (
-            open(source, "rb") as read,
-            os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as written,
-        ):
-            shutil.copyfileobj(read, written)
-    except FileNotFoundError:
-        raise VaultError(f"There is no backup at {os.fspath(source)!r}.") from None
+    with (
+        open(source, "rb") as read,
+        os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as written,
+    ):
+        shutil.copyfileobj(read, written)
 
 
-def replay(vault: Vault, erasures_from: Source, *, who: str | None = None) -> Restored:
+def replay(
+    vault: Vault, erasures_from: Source, *, anchor: Anchor | str | None = None, who: str | None = None
+) -> Restored:
     """Bring a vault that was a backup up to date: erase again, revoke again, know later keys and tables again.
 
     Parameters
     ----------
     vault : as the backup left it; also one on a server. One that was used since is refused.
     erasures_from : a later state of the vault (path or address), a file of `vault.erasures`, or the backup's anchor.
+    anchor : the newest one that was kept; a source that does not reach it is refused. A source proves that it is later
+        than the backup, not that it is the latest.
     """
     name = words(who, "who")
     with vault.database.transaction():
         vault.verify()
-        with told(vault, erasures_from) as later:
+        with told(vault, erasures_from, None if anchor is None else Anchor.parse(anchor)) as later:
             done = _replayed(vault, later, name)
-    return Restored(*done, vault.database.tidy())
+    return replace(done, cleaned=vault.database.tidy())
 
 
-def _replayed(vault: Vault, later: Later, who: str | None) -> tuple[int, int, int, int, bool]:
-    before = vault.register.anchor()
-    lines = later.after(before.count)
+def _replayed(vault: Vault, later: Later, who: str | None) -> Restored:
+    lines, corrections = later.after(later.base.count), later.corrections(later.base.count)
     changes = _declared(vault, later)
     tables, others = _tables(vault, later, who)
     number = vault.register.anchor().count + 1
@@ -148,13 +163,22 @@ def _replayed(vault: Vault, later: Later, who: str | None) -> tuple[int, int, in
     changes += [*others, vault.settings.put("state", "erasures", {"count": vault.mark() + max(len(lines), 1)})]
     details = {
         "suppressed": len(lines),
-        "from": str(before),
+        "from": str(later.base),
         "erasures up to": str(later.anchor),
         "told by": later.by,
         "tables": tables,
+        "corrections lost": "not told" if corrections is None else corrections,
     }
     vault.register.append("restore", who=who, rows=len(lines), details=details, changes=tuple(changes))
-    return number, len(lines), max(later.anchor.count - before.count, 0), tables, later.rewrapped > before.count
+    return Restored(
+        entry=number,
+        replayed=len(lines),
+        lost=max(later.anchor.count - later.base.count, 0),
+        tables=tables,
+        old_secret=later.rewrapped > later.base.count,
+        cleaned=False,
+        corrections=corrections,
+    )
 
 
 def _declared(vault: Vault, later: Later) -> list[Change]:

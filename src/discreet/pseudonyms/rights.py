@@ -5,6 +5,7 @@ No entry of the register names a person, so that the record of an erasure does n
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from discreet.pseudonyms.entries import Entry, day, now, today, words
 from discreet.pseudonyms.errors import MissingIdentifiers, Tampered, UnknownName, Unparsable, VaultError
 from discreet.pseudonyms.forgetting import Forgotten, every_id, forget
 from discreet.pseudonyms.identities import Schema
+from discreet.pseudonyms.keyring import Version
 from discreet.pseudonyms.messages import messages
 from discreet.pseudonyms.persons import Erased, Ground, Locator, Names, Person
 from discreet.pseudonyms.runs import Run, runs
@@ -44,8 +46,8 @@ DERIVED = (
 )
 LISTED = "A keyed tag stays on the suppression list until {}. It is still personal data."
 WAITING = (
-    "Old bytes may stay in the log while other processes read (hint: vault.tidy() later), and on a database server in"
-    " its files and logs until it writes over them."
+    "Old bytes may stay in the log while other processes read or the disk is full (hint: vault.tidy() later), and on a"
+    " database server in its files and logs until it writes over them."
 )
 
 
@@ -118,10 +120,9 @@ def _check(schemas: tuple[Schema, ...], values: Mapping[str, Any]) -> None:
 
 
 def _column(name: str, value: Any) -> pl.Series:
-    try:
+    with contextlib.suppress(Exception):  # whatever polars says might hold the value
         return pl.Series(name, [value])
-    except Exception:  # whatever polars says might hold the value
-        raise Unparsable({name: 1}) from None
+    raise Unparsable({name: 1})
 
 
 def _ids(vault: Vault, kinds: tuple[str, ...], tags: Bytes) -> tuple[Bytes, tuple[str, ...]]:
@@ -144,13 +145,21 @@ def _ids(vault: Vault, kinds: tuple[str, ...], tags: Bytes) -> tuple[Bytes, tupl
 def _locators(vault: Vault, located: list[tuple[Run, Bytes]]) -> tuple[Locator, ...]:
     found: dict[tuple[str, str], Locator] = {}
     for run, id in located:
-        version = vault.keyring.versions(run.purpose, run.partner)[run.version - 1]
+        version = _version(vault, run)
         word = (one_way if run.one_way else seal)(id[None, :], vault.keyring.keys(version)).item()
         found.setdefault(
             (run.table, word),
             Locator(run.table, word, run.purpose, run.recipients, run.since, run.retention, run.columns),
         )
     return tuple(found.values())
+
+
+def _version(vault: Vault, run: Run) -> Version:
+    """The keys a table was made with; refused where others have their number."""
+    versions = vault.keyring.versions(run.purpose, run.partner)
+    if not 1 <= run.version <= len(versions) or run.key_id not in (None, versions[run.version - 1].key_id):
+        raise Tampered(f"The keys of the table {run.table!r} are not there any more. Hint: restore a backup.")
+    return versions[run.version - 1]
 
 
 def export(vault: Vault, person: Person, *, who: str | None = None) -> str:
@@ -270,16 +279,3 @@ def refuse(
         person._names.check(words(text, name), name)
     details = {} if note is None else {"note": note}
     return vault.register.append("refuse", who=who, basis=chosen.value, rows=1, details=details)
-
-
-def purge(vault: Vault, day: datetime.date | None = None, *, who: str | None = None) -> int:
-    """Take off the suppression list what is past its date, today or on an earlier day; how many lines."""
-    if day is not None and day > today():
-        raise ValueError(f"The `day` of a purge must not be in the future: {day} would end lines early.")
-    with vault.database.transaction():
-        count = vault.suppression.purge(day or today())
-        if count:
-            vault.register.append("purge", who=words(who, "who"), rows=count)
-    if count:
-        vault.database.tidy()
-    return count

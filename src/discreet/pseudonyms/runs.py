@@ -14,6 +14,7 @@ from discreet.pseudonyms.chunks import Bytes
 from discreet.pseudonyms.entries import day, now, words
 from discreet.pseudonyms.errors import UnknownName, VaultError
 from discreet.pseudonyms.keyring import Version, checked
+from discreet.pseudonyms.versions import kinds
 
 MOVES = ("reseal", "unshare")  # acts that make a table of one with pseudonyms
 
@@ -40,6 +41,7 @@ class Run:
     recipients : who received it.
     columns : what was in it.
     retired : when its holder deleted it, UTC; None if not yet.
+    key_id : of the keys of its pseudonyms; None for tables from before it was kept.
     """
 
     uid: str
@@ -55,6 +57,7 @@ class Run:
     recipients: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     retired: str | None = None
+    key_id: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("recipients", "columns"):  # stored as lists
@@ -87,8 +90,8 @@ def record(
     act : "pseudonymise", "share", "reseal" ...
     table : its name; None for "table" and the number of its entry.
     version : whose keys made the pseudonyms, from `vault.version(purpose, partner)`.
-    mark : `vault.mark()` from before the first row was looked up. If somebody was erased since, this raises and nothing
-        is recorded: the table may hold that person and must be made again.
+    mark : `vault.mark()` from before the first row was looked up. If somebody in the table was erased since, or it is
+        not known who is in it, this raises and nothing is recorded: the table must be made again.
     ids : of the people in the table, in any order and number; or `uid` and `use_tags`, where others computed them;
         or neither: then it is not known who is in the table, and `find` says so.
     retention, basis : by default those of the purpose. A table made of another ("reseal", "unshare") may be kept no
@@ -99,8 +102,9 @@ def record(
     purpose = vault.keyring.purpose(version.purpose)
     last = day(retention if retention is not None else purpose["retention"])
     with vault.database.transaction():
-        if vault.mark() != mark:
-            raise VaultError("Somebody was erased while the table was being made. Hint: run it again.")
+        if vault.mark() != mark and (ids is None or lost(vault, ids)):
+            raise VaultError("Somebody in it was erased while the table was being made. Hint: run it again.")
+        vault.sums.require("suppressed")  # somebody erased may have come in by an older list
         if version.partner is not None:
             vault.keyring.welcome(version.partner)  # it may have been revoked while the table was being made
         number = vault.register.anchor().count + 1
@@ -119,6 +123,7 @@ def record(
             located=ids is not None or use_tags is not None,
             recipients=tuple(recipients) or (() if version.partner is None else (version.partner,)),
             columns=tuple(columns),
+            key_id=version.key_id,
         )
         if use_tags is not None:
             vault.uses.add_tags(run.uid, use_tags)
@@ -139,6 +144,18 @@ def record(
             changes=(vault.settings.put("table", run.uid, document(run)),),
         )
     return run
+
+
+def lost(vault: Vault, ids: Bytes) -> bool:
+    """Whether any of the ids was erased or pruned.
+
+    With stored links an id that somebody is known by leads there from some tag. With derived ones the list of erased
+    people tells, unless people may be known by several identities: of these it could be another one that is listed.
+    """
+    if vault.links == "derived":
+        several = len({kind.fields for kind in kinds(vault.schemas()).values()}) > 1
+        return several or bool(vault.suppression.known(ids).any())
+    return not vault.people.linked(vault.people.present(ids))
 
 
 def _inherited(vault: Vault, purpose: str, table: str | None, ids: Bytes, last: str | None) -> str | None:

@@ -7,16 +7,16 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from discreet.pseudonyms import frames, runs
 from discreet.pseudonyms.errors import LinkWarning, MissingIdentifiers, UnknownName
 from discreet.pseudonyms.keyring import Version
 from discreet.pseudonyms.lines import Dialect
 from discreet.pseudonyms.moving import Moving
 from discreet.pseudonyms.naming import Policy
+from discreet.pseudonyms.request import Identifiers, Recorded, Request, Retention, called, tell
+from discreet.pseudonyms.shuffle import ordered
 from discreet.pseudonyms.streams import Job
-from discreet.pseudonyms.tables import Identifiers, Making, Recorded, Request, Retention, called, tell
+from discreet.pseudonyms.tables import Making
 from discreet.pseudonyms.tokens import TokenKeys
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def share(
     overwrite: bool = False,
     recorded: Recorded | None = None,
 ) -> Any:
-    """The table for a partner: pseudonyms under its own keys, rows in random order, no index.
+    """The table for a partner: pseudonyms under its own keys, rows in random order, no index, CSV written in one way.
 
     The pseudonyms of two partners, or of one and the holder, have nothing in common for anybody without the vault.
     What remains can still be joined: by columns that both tables have, and by how many rows a person has.
@@ -156,6 +156,9 @@ def reseal(
 ) -> Any:
     """A table with its pseudonyms under the newest keys, made from those under older ones, without identifiers.
 
+    For a partner rows come in random order again, without an index: by its place no row leads to an old pseudonym. The
+    columns that remain may still do so.
+
     Parameters
     ----------
     vault : an open vault.
@@ -177,6 +180,7 @@ def reseal(
 
 
 def _moved(vault: Vault, act: str, table: Any, old: dict[str, TokenKeys], version: Version, request: Request) -> Any:
+    request.check()
     moving, mark = Moving(vault, old, vault.keyring.keys(version), request.policy), vault.mark()
     made: list[runs.Run] = []
 
@@ -201,7 +205,7 @@ def _moved_file(table: Any, request: Request, moving: Moving, record: Callable[[
         raise ValueError("The `out` must be given for a file: the path of the new one.")
     job = Job(
         table, request.out, {request.column: request.column}, request.column, request.dialect,
-        progress=request.progress, overwrite=request.overwrite,
+        request.partner is not None, request.progress, request.overwrite,
     )  # fmt: skip
     return job.run(moving, record)
 
@@ -215,8 +219,9 @@ def _moved_frame(table: Any, request: Request, moving: Moving, record: Callable[
         raise MissingIdentifiers(f"The table has no column {column!r}. Hint: column=... names the one of pseudonyms.")
     frames.check(there, {column: column}, column)
     named = moving(frames.raw(frame, {column: column}))
-    rows = None if named.kept is None else np.flatnonzero(named.kept)
+    mine = request.partner is None
+    rows = ordered(len(named.words), named.kept, shuffle=not mine)
     words = named.words if rows is None else named.words.gather(rows)
-    result = frames.replaced(frame, [column], column, words, rows)
+    result = frames.replaced(frame, [column], column, words, rows, index=mine)
     record([name for name in there if name != column])
     return result.lazy() if frames.kind(table) == "lazy" else result

@@ -32,6 +32,19 @@ def permutation(rows: int) -> npt.NDArray[np.int64]:
     return np.argsort(draws, kind="stable")
 
 
+def ordered(rows: int, kept: npt.NDArray[np.bool_] | None, *, shuffle: bool) -> npt.NDArray[np.int64] | None:
+    """Which rows of a table, in which order: those that are kept, at random if for a partner; None for all as they are.
+
+    >>> ordered(3, np.array([True, False, True]), shuffle=False).tolist()
+    [0, 2]
+    """
+    chosen = None if kept is None else np.flatnonzero(kept)
+    if not shuffle:
+        return chosen
+    order = permutation(rows if chosen is None else len(chosen))
+    return order if chosen is None else chosen[order]
+
+
 def shuffled(pieces: Iterable[pa.Table], size: int, folder: str | os.PathLike[str]) -> Generator[pa.Table, None, None]:
     """Pieces of a table that does not fit in memory, with the rows of all of them in random order.
 
@@ -44,7 +57,7 @@ def shuffled(pieces: Iterable[pa.Table], size: int, folder: str | os.PathLike[st
     pieces : all of one schema.
     size : about how many bytes they are together; only a guess, for rows are counted as they are dealt.
     folder : where the files are for a while, in a folder of their own that the owner alone can read. It is removed when
-        the last piece was given, or when the iterator is closed.
+        the last piece was given, or when the iterator is closed; if the process is killed, by whoever sweeps `folder`.
     """
     with tempfile.TemporaryDirectory(prefix=".shuffle-", dir=folder) as place:
         yield from _shuffled(pieces, _number(size), Path(place))

@@ -1,8 +1,8 @@
 """Pseudonyms on Apache Spark, for vaults with derived links: the same as on one machine.
 
 The rows are read twice. First every task tells what is in its rows (numbers, and a pseudonym for each person); then the
-table is recorded; then a data frame comes back that makes the pseudonyms whenever it is computed. Keys are in no plan,
-closure or log: workers read them from a file by its path.
+table is recorded; then a data frame comes back that makes the pseudonyms whenever it is computed. With `require_k` they
+are read once more, before it is recorded. Keys are in no plan, closure or log: workers read them from a file.
 
 The data frame is a plan. Each time it is used, rows are read and named anew, with the same result as long as the source
 gives the same rows in the same partitions. It knows who was erased up to its making, and nothing later: so write it, or
@@ -11,32 +11,30 @@ persist it, at once, and after an erasure make it again.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import json
-import os
 import secrets
-import shutil
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 import discreet
-from discreet.errors import NotSupported
-from discreet.pseudonyms import frames, runs
+from discreet.pseudonyms import frames, runs, spark_crowd
+from discreet.pseudonyms.crowd import chosen
 from discreet.pseudonyms.errors import Unparsable, VaultError
 from discreet.pseudonyms.keyring import Version
-from discreet.pseudonyms.naming import Totals, missing
+from discreet.pseudonyms.lending import lent
+from discreet.pseudonyms.naming import missing
 from discreet.pseudonyms.spark_task import ORDER, Task, sent
 from discreet.pseudonyms.tokens import LENGTH, TokenKeys, opened
+from discreet.pseudonyms.totals import Totals
 from discreet.pseudonyms.workers import Worker
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.chunks import Bytes
-    from discreet.pseudonyms.tables import Request
+    from discreet.pseudonyms.request import Request
     from discreet.pseudonyms.vault import Vault
 
 TOLD = "totals string, words binary"
@@ -49,30 +47,35 @@ def on_spark(
     request: Request,
     version: Version,
     mark: int,
-    k: int | None = None,
+    crowd: tuple[int, Sequence[str] | None] | None = None,
 ) -> Any:
     """A data frame with pseudonyms; `pseudonymise` and `share` call this.
+
+    `crowd` is the k of `require_k`, and the quasi-identifiers if some are named.
 
     | edge case | what happens |
     | --- | --- |
     | stored links | NotSupported |
-    | `require_k` | NotSupported: not yet; write the table, then share the file |
+    | `require_k` | the rows are read once more; refused before anything is recorded (`spark_crowd.py`) |
     | no local Spark, and no `worker_file` | VaultError, with a hint |
     | identifiers that do not parse, or are missing | an error with numbers of all rows, before any is handed over |
     | somebody is erased after the frame was made | it still yields their rows: make it again |
     | a source that changes between the two readings | rows that came meanwhile are not known to `find` |
     """
     from discreet.engines.spark_failures import guarded  # what Spark says of a failure may hold values
-    from discreet.pseudonyms.tables import tell
+    from discreet.pseudonyms.request import tell
 
-    if k is not None:
-        raise NotSupported("`require_k` on Spark: not yet. Hint: write the table as Parquet and share the file.")
     worker = Worker.of(vault, version)
     schema = guarded(dataframe, lambda: dataframe.schema)
     frames.check(list(schema.names), identifiers, request.column, vault.schema.fields, request.keep)
-    task = _task(_path(dataframe, worker, request), list(schema.names), identifiers, request)
+    rest = [name for name in schema.names if name not in identifiers]
+    quasi = [] if crowd is None else chosen(crowd[1], rest)
+    path = _path(dataframe, worker, request) or lent(vault, version, worker, request.who)
+    task = _task(path, list(schema.names), identifiers, quasi, request)
     totals, ids = _told(guarded(dataframe, lambda: _asked(dataframe, task)), worker.keys)
     _refuse(totals, task)
+    if crowd is not None:
+        spark_crowd.check(_plain(dataframe), task, crowd[0], quasi)
     run = runs.record(
         vault,
         request.act,
@@ -91,14 +94,15 @@ def on_spark(
     return _named(dataframe, schema, task)
 
 
-def _task(path: str, names: list[str], identifiers: Mapping[str, str], request: Request) -> Task:
+def _task(path: str, names: list[str], identifiers: Mapping[str, str], quasi: Sequence[str], request: Request) -> Task:
     places = tuple((names.index(name), name, field) for name, field in identifiers.items())
     shuffle = request.partner is not None
-    return Task(path, places, request.column, request.policy, request.one_way, shuffle, secrets.token_hex(16))
+    looked = tuple(names.index(name) for name in quasi)
+    return Task(path, places, request.column, request.policy, request.one_way, shuffle, secrets.token_hex(16), looked)
 
 
-def _path(dataframe: Any, worker: Worker, request: Request) -> str:
-    """Where workers find their keys: the file that was given, or with a local Spark one of our own."""
+def _path(dataframe: Any, worker: Worker, request: Request) -> str | None:
+    """Where workers find their keys: the file that was given; None for one of our own, with a local Spark."""
     if request.worker_file is not None:
         given = Worker.read(request.worker_file)
         if given.keys.key_id != worker.keys.key_id or given.schema != worker.schema:
@@ -111,10 +115,7 @@ def _path(dataframe: Any, worker: Worker, request: Request) -> str:
             "Spark on a cluster needs a worker file. Hint: vault.worker_file(path, purpose) writes it; bring it to "
             "every worker under one path, and give worker_file=path."
         )
-    folder = tempfile.mkdtemp(prefix="discreet-")  # mode 0700
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    worker.write(os.path.join(folder, "worker"))
-    return os.path.join(folder, "worker")
+    return None
 
 
 def _local(dataframe: Any) -> bool:

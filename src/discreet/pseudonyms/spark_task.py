@@ -18,6 +18,8 @@ import pyarrow as pa
 
 from discreet.pseudonyms import frames
 from discreet.pseudonyms.blocks import encrypted
+from discreet.pseudonyms.distinct import distinct
+from discreet.pseudonyms.hashing import tags
 from discreet.pseudonyms.naming import Bytes, Fresh, Naming, Numbers, Policy, random_ids
 from discreet.pseudonyms.tokens import seal
 from discreet.pseudonyms.workers import Worker
@@ -39,6 +41,7 @@ class Task:
     irreversible : make one-way tokens.
     shuffle : add a column to sort by, in an order that tells nothing.
     seed : random, and no secret: with the keys of the worker file it gives the run's one-off pseudonyms and its order.
+    quasi : the places of the columns that others may know.
     """
 
     path: str
@@ -48,6 +51,7 @@ class Task:
     irreversible: bool = False
     shuffle: bool = False
     seed: str = ""
+    quasi: tuple[int, ...] = ()
 
     def naming(self, worker: Worker, policy: Policy, fresh: Fresh = random_ids) -> Naming:
         """Made from the worker file."""
@@ -85,9 +89,41 @@ class Task:
         for start in range(0, len(words), CHUNK):
             yield _answer(None, "".join(words[start : start + CHUNK]).encode())
 
+    def looks(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Who rows are of and what their quasi-identifiers say, as keyed hashes, each pair once in a batch.
+
+        Rows with a pseudonym of their own are of nobody: `own`, and no hash.
+        """
+        worker = Worker.read(self.path)
+        naming = self.naming(worker, self.policy)
+        who, what = (hmac.digest(worker.hash, f"{use} {self.seed}".encode(), "sha256") for use in ("who", "what"))
+        for batch in batches:
+            found = naming(self._raw(batch))
+            own = np.zeros(batch.num_rows, bool) if found.own is None else found.own
+            pairs = pl.DataFrame({"who": found.words, "what": self._said(batch), "own": own})
+            pairs = pairs if found.kept is None else pairs.filter(pl.Series(found.kept))
+            pairs = pairs.with_columns(who=pl.when("own").then(pl.lit("")).otherwise("who")).unique()
+            columns = [_hashed(pairs["who"], who), _hashed(pairs["what"], what), pairs["own"].to_arrow()]
+            yield pa.RecordBatch.from_arrays(columns, ["who", "what", "own"])
+
+    def _said(self, batch: pa.RecordBatch) -> pl.Series:
+        """The quasi-identifiers of each row as one text; what is equal is written the same."""
+        if not self.quasi:
+            return pl.repeat("", batch.num_rows, eager=True)
+        columns = pa.table({str(place): batch.column(place) for place in self.quasi})
+        rows, codes = distinct(frames.compared(columns, columns.column_names))
+        return pl.Series([repr(row) for row in rows.rows()], dtype=pl.String).gather(codes)
+
     def _raw(self, batch: pa.RecordBatch) -> pl.DataFrame:
         columns = {field: batch.column(place) for place, _, field in self.identifiers}
         return frames.raw(pa.table(columns), {field: field for field in columns})
+
+
+def _hashed(texts: pl.Series, key: bytes) -> pa.Array:
+    """Keyed hashes of 16 bytes, each computed once."""
+    some = texts.unique()
+    hashes = pl.Series([one.tobytes() for one in tags(some.cast(pl.Binary), key)], dtype=pl.Binary)
+    return texts.replace_strict(some, hashes, return_dtype=pl.Binary).to_arrow().cast(pa.binary())
 
 
 def _answer(totals: str | None, words: bytes | None) -> pa.RecordBatch:
@@ -133,7 +169,7 @@ def sent(task: Task, method: str, version: str) -> Callable[[Iterator[Any]], Ite
     Parameters
     ----------
     task : what to do; no secret is in it.
-    method : "named" or "told".
+    method : "named", "told" or "looks".
     version : of the package on the driver.
     """
     arguments = {one.name: getattr(task, one.name) for one in fields(task)}

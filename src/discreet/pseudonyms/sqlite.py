@@ -8,6 +8,8 @@
 | others than its owner may read or write the file | refused, like a key file |
 | a process forks | the copy refuses to work: SQLite's locks do not cross a fork. Open the vault in each process |
 | a person is erased | freed bytes are overwritten with zeros, the log is emptied into the file and truncated |
+| the disk is too full to empty the log | what was committed is there all the same; `tidy` says False |
+| the file has tables, triggers or indexes of others | refused: they could keep what is erased |
 
 Overwriting reaches the file, not what a drive or a file system keeps of old blocks; an encrypted disk helps there.
 """
@@ -21,12 +23,13 @@ import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from discreet.pseudonyms.database import SCHEMA, VERSION, Database, check_version, require_transaction
+from discreet.pseudonyms.database import SCHEMA, VERSION, Database, Witness, check_version, require_transaction
 from discreet.pseudonyms.drafts import draft, publish, sweep
-from discreet.pseudonyms.errors import VaultError
+from discreet.pseudonyms.errors import Tampered, VaultError
 
 APPLICATION = 0x64637631  # "dcv1", in the file's own header: says that it is a vault
 WAIT = 60.0  # seconds for another writer to finish
@@ -42,16 +45,20 @@ _PRAGMAS = (
 )
 
 
+_SCHEMA = "select type, name, tbl_name, sql from sqlite_master"
+
+
 class Sqlite:
     """An open vault file; one connection behind a lock, so threads take turns."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = str(Path(path).absolute())
-        _inspect(self.path)
+        check_file(self.path)
         sweep(self.path)
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._depth = 0
+        self.witness: Witness | None = None
         self._connection: sqlite3.Connection | None = _connect(self.path)
 
     def __repr__(self) -> str:
@@ -71,6 +78,11 @@ class Sqlite:
             publish(temporary, final)
         return cls(final)
 
+    @property
+    def inside(self) -> bool:
+        """Whether a transaction is open."""
+        return self._depth > 0
+
     def read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
         with self._lock, _spoken(self.path):
@@ -88,11 +100,15 @@ class Sqlite:
             self._depth += 1
             try:
                 yield
+                if self.witness is not None:
+                    self.witness.settle()
                 with _spoken(self.path):
                     self._open().execute("commit")
             finally:
                 self._depth -= 1
                 self._rollback()
+                if self.witness is not None:
+                    self.witness.forget()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -126,12 +142,17 @@ class Sqlite:
             self._open().executemany(sql, rows)
 
     def tidy(self, wait: float = 5.0) -> bool:
-        """Empty the log into the file and truncate it; False if a reader elsewhere still needs it."""
-        with self._lock, _spoken(self.path):
+        """Empty the log into the file and truncate it; False if a reader elsewhere needs it, or it cannot be done.
+
+        It comes after a commit, so it raises nothing: on a full disk, say, what was committed is there all the same.
+        """
+        with self._lock:
             connection = self._open()
-            connection.execute(f"pragma busy_timeout = {int(1000 * wait)}")
             try:
+                connection.execute(f"pragma busy_timeout = {int(1000 * wait)}")
                 busy = connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
+            except sqlite3.Error:
+                return False
             finally:
                 connection.execute(f"pragma busy_timeout = {int(1000 * WAIT)}")
         return not busy
@@ -141,13 +162,29 @@ class Sqlite:
         if os.path.exists(self.path + "-wal") and os.path.getsize(self.path + "-wal"):
             self.tidy(wait=0)
 
-    def backup(self, path: str) -> None:
+    def inspect(self, deep: bool = False) -> None:
+        """Compare the file's schema with the vault's; deep: also let SQLite check every page and index."""
+        if set(self.read(_SCHEMA)) != _own():
+            raise Tampered(
+                f"The vault at {self.path!r} has tables, triggers or indexes that are not its own, or lacks some."
+            )
+        if deep and self.read("pragma integrity_check(1)") != [("ok",)]:
+            raise Tampered(f"The file of the vault at {self.path!r} is damaged. Hint: restore a backup.")
+
+    def stamp(self) -> None:
+        """The version in the file's own header."""
+        self.write(f"pragma user_version = {VERSION}")
+
+    def backup(self, path: str, marked: Callable[[str], str]) -> None:
         """SQLite's online backup, into a file that appears whole or not at all."""
         final = str(Path(path).absolute())
         with draft(final) as temporary:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            with self._lock, _spoken(self.path), contextlib.closing(sqlite3.connect(temporary)) as copy:
+            with self._lock, _spoken(final), contextlib.closing(sqlite3.connect(temporary)) as copy:
                 self._open().backup(copy)
+                ((header,),) = copy.execute("select document from header").fetchall()
+                with copy:
+                    copy.execute("update header set document = ?", (marked(header),))
             publish(temporary, final)
 
     def close(self) -> None:
@@ -174,13 +211,22 @@ def _connect(path: str) -> sqlite3.Connection:
         try:
             for pragma in _PRAGMAS:
                 connection.execute(pragma)
-        except sqlite3.Error:
+        except BaseException:
             connection.close()
             raise
     return connection
 
 
-def _inspect(path: str) -> None:
+@cache
+def _own() -> set[tuple[Any, ...]]:
+    """The schema of a vault, as SQLite keeps it."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        for statement in SCHEMA:
+            connection.execute(statement)
+        return set(connection.execute(_SCHEMA).fetchall())
+
+
+def check_file(path: str) -> None:
     """Read the first 100 bytes, as the SQLite file format gives them, before SQLite touches anything."""
     try:
         with open(path, "rb") as file:
@@ -210,8 +256,8 @@ def _spoken(path: str) -> Iterator[None]:
     """SQLite's errors by their names alone: its texts could quote values."""
     try:
         yield
-    except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", type(error).__name__)
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter when SQLite quotes damaged bytes in an error
+        name = getattr(error, "sqlite_errorname", "SQLITE_CORRUPT")
         raise VaultError(f"The vault at {path!r} cannot be used: {name}.{_hint(name)}") from None
 
 

@@ -3,7 +3,8 @@
 | what happens | then |
 | --- | --- |
 | an identifier does not parse, a record is cut short | an error; `out` is as it was, no other file is left |
-| the disk fills, the process is killed | the same (a killed process leaves a hidden draft beside `out`) |
+| the disk fills | the same |
+| the process is killed | the same, but for hidden drafts beside `out`, which the next run for it removes |
 | the table is refused after people were taken in | an entry "failed" in the register; the people stay known |
 | it fails after the table was recorded | the register knows a table that is not there; never the other way round |
 """
@@ -22,6 +23,7 @@ import polars as pl
 import pyarrow as pa
 
 from discreet.pseudonyms import frames
+from discreet.pseudonyms.drafts import ROWS
 from discreet.pseudonyms.errors import MissingIdentifiers, Tampered, Unparsable, VaultError
 from discreet.pseudonyms.files import File, Piece, alike, endings, opened
 from discreet.pseudonyms.lines import Dialect
@@ -54,7 +56,7 @@ class Job:
     identifiers : columns and their fields.
     column : the name of the column of pseudonyms.
     dialect : how a CSV file is written.
-    shuffle : put the rows in random order.
+    shuffle : put the rows in random order, and write all of them in one way: for partners.
     progress : a bar with rows a second; None for one on an interactive terminal.
     overwrite : whether `out` may be there already.
     check : looks at the names of the columns before anything is read.
@@ -81,7 +83,7 @@ class Job:
         """
         alike(self.table, self.out, self.overwrite)
         with ExitStack() as stack:
-            file = opened(self.table, self.dialect, stack)
+            file = opened(self.table, self.dialect, stack, self.shuffle)
             frames.check(file.names, self.identifiers, self.column)
             if self.check is not None:
                 self.check(file.names)
@@ -97,7 +99,9 @@ class Job:
         with ExitStack() as stack:
             stack.callback(named.close)
             if self.shuffle:
-                named = shuffled(named, file.size, Path(os.path.realpath(self.out)).parent)
+                rows = Path(f"{path}{ROWS}")  # goes with the draft, whatever happens
+                rows.mkdir(mode=0o700)
+                named = shuffled(named, file.size, rows)
                 stack.callback(named.close)  # with its temporary files, also where writing fails
             write = stack.enter_context(file.writer(path, endings(self.out)[1], list(self.identifiers), self.column))
             for table in named:

@@ -7,63 +7,30 @@ table that nobody has, never a table without a record.
 
 from __future__ import annotations
 
-import datetime
 import os
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from discreet.pseudonyms import frames, messages, runs
-from discreet.pseudonyms.crowd import Crowd
+from discreet.pseudonyms.crowd import Crowd, chosen
 from discreet.pseudonyms.entries import words
-from discreet.pseudonyms.errors import RowsWarning, VaultError
+from discreet.pseudonyms.errors import VaultError
 from discreet.pseudonyms.lines import Dialect
-from discreet.pseudonyms.naming import Named, Naming, Policy, Totals
-from discreet.pseudonyms.shuffle import permutation
+from discreet.pseudonyms.naming import Named, Naming, Policy
+from discreet.pseudonyms.request import Identifiers, Recorded, Request, Retention, called, tell
+from discreet.pseudonyms.shuffle import ordered
+from discreet.pseudonyms.slices import SLICE, resolver
 from discreet.pseudonyms.streams import Job
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
 
-Identifiers = Sequence[str] | Mapping[str, str]
-Retention = str | datetime.date | int | None
-Recorded = Callable[[runs.Run], None]
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked of a table; `pseudonymise` and `share` say what each part means."""
-
-    purpose: str
-    partner: str | None = None
-    name: str | None = None
-    out: str | os.PathLike[str] | None = None
-    policy: Policy = field(default_factory=Policy)
-    column: str = "pseudonym"
-    one_way: bool = False
-    who: str | None = None
-    retention: Retention = None
-    dialect: Dialect | None = None
-    progress: bool | None = None
-    worker_file: str | os.PathLike[str] | None = None
-    keep: Sequence[str] = ()
-    overwrite: bool = False
-    recorded: Recorded | None = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.keep, str):
-            raise TypeError(f'The `keep` must be a list of columns. Hint: keep=["{self.keep}"].')
-
-    @property
-    def act(self) -> str:
-        """The word for it in the register."""
-        return "pseudonymise" if self.partner is None else "share"
+ROWS = 1 << 22  # of a table that is named and recorded in one step
+TIMES = 5  # that a file is read, if others keep on joining identities of its people
 
 
 def pseudonymise(
@@ -125,9 +92,9 @@ def pseudonymise(
     | no rows | a table without rows, recorded like any other |
     | a column that is not there, a purpose that was not declared | an error, before anything is read or written |
     | two spellings of an identifier (123, "123.0") | one person |
-    | somebody was erased while it ran | an error; nothing is recorded, nothing handed over: run it again |
-    | a table in memory is refused | nobody is taken in |
-    | an error half-way through a file | no new file; people seen so far stay in the vault; an entry "failed" says so |
+    | somebody in it was erased while it ran | an error; nothing is recorded, nothing handed over: run it again |
+    | a table in memory is refused | nobody is taken in, unless it has over 262,144 people or 4,194,304 rows |
+    | an error half-way through a file or such a table | no new one; people seen so far stay known; an entry "failed" |
     """
     policy = Policy(missing=missing, unparsable=unparsable, suppressed=suppressed)
     request = Request(
@@ -136,6 +103,10 @@ def pseudonymise(
         overwrite=overwrite, recorded=recorded,
     )  # fmt: skip
     return Making(vault, table, identifiers, request).run()
+
+
+class _Merged(Exception):
+    """No error, but a reason to begin again: two ids of one file turned out to be one person's."""
 
 
 class Making:
@@ -150,6 +121,7 @@ class Making:
 
     def __init__(self, vault: Vault, table: Any, identifiers: Identifiers, request: Request) -> None:
         self._vault, self._table, self._request = vault, table, request
+        request.check()
         self._identifiers = frames.mapping(identifiers)
         self._schema = vault.schema
         messages.check(self._schema, list(self._identifiers.values()))
@@ -165,7 +137,11 @@ class Making:
         if type(self._table).__module__.startswith("pyspark."):
             from discreet.pseudonyms.spark import on_spark
 
-            return on_spark(self._vault, self._table, self._identifiers, self._request, self._version, self._mark, k)
+            self._check_identities(k)
+            crowd = None if k is None else (k, quasi_identifiers)
+            return on_spark(
+                self._vault, self._table, self._identifiers, self._request, self._version, self._mark, crowd
+            )
         return self._frame(k, quasi_identifiers)
 
     def _check_identities(self, k: int | None) -> None:
@@ -189,35 +165,46 @@ class Making:
         if mine:
             frames.check_index(table, self._identifiers, self._schema.fields, self._request.keep)
         remaining = [name for name in there if name not in self._identifiers]
-        crowd = None if k is None else Crowd(_chosen(quasi_identifiers, remaining))
+        crowd = None if k is None else Crowd(chosen(quasi_identifiers, remaining))
         naming = self._naming()
-        with nullcontext() if crowd is None else self._vault.database.transaction():  # refused: nobody was taken in
-            named = naming(frames.raw(table, self._identifiers, self._days()))
+        read = naming.read(frames.raw(table, self._identifiers, self._days()))
+        at_once = crowd is not None or (read.people <= SLICE and len(read.codes) <= ROWS)
+        with self._vault.database.transaction() if at_once else self._noting(naming):  # refused: nobody was taken in
+            named = naming.named(read)
             if crowd is not None and k is not None:
                 _watched(crowd, frames.compared(table, remaining), named)
                 crowd.check(k)
-            rows = self._order(len(named.words), named.kept)
+            rows = ordered(len(named.words), named.kept, shuffle=not mine)
             tokens = named.words if rows is None else named.words.gather(rows)
             result = frames.replaced(table, list(self._identifiers), self._request.column, tokens, rows, index=mine)
             run = self._record(naming, remaining)
-        self._tell(naming, run)
+        tell(self._request, naming.totals, run)
         return result.lazy() if frames.kind(self._table) == "lazy" else result
 
     def _file(self, k: int | None, quasi_identifiers: Sequence[str] | None) -> Path:
-        request = self._request
-        if request.out is None:
+        """The new file, made again if rows told that two ids of it are one person's: once is enough, but for others."""
+        if self._request.out is None:
             raise ValueError("The `out` must be given for a file: the path of the new one.")
         self._check_identities(k)
-        naming = self._naming()
+        for _ in range(TIMES):
+            with suppress(_Merged):
+                return self._streamed(k, quasi_identifiers)
+        raise VaultError("Identities of people in the file were joined again and again meanwhile. Hint: run it again.")
+
+    def _streamed(self, k: int | None, quasi_identifiers: Sequence[str] | None) -> Path:
+        request, naming = self._request, self._naming()
+        assert request.out is not None
         crowd: list[Crowd] = []
         made: list[runs.Run] = []
 
         def check(there: list[str]) -> None:
             self._check(there)
             if k is not None:
-                crowd.append(Crowd(_chosen(quasi_identifiers, [one for one in there if one not in self._identifiers])))
+                crowd.append(Crowd(chosen(quasi_identifiers, [one for one in there if one not in self._identifiers])))
 
         def record(remaining: list[str]) -> None:
+            if self._vault.links == "stored" and self._vault.people.merged(naming.ids):
+                raise _Merged
             if k is not None:
                 crowd[0].check(k)
             made.append(self._record(naming, remaining))
@@ -226,14 +213,23 @@ class Making:
             self._table, request.out, self._identifiers, request.column, request.dialect, request.partner is not None,
             request.progress, request.overwrite, check,
         )  # fmt: skip
-        try:
+        with self._noting(naming, made):
             path = job.run(naming, record, None if k is None else lambda rest, named: _watched(crowd[0], rest, named))
-        except VaultError as error:
-            if not made and naming.totals.rows and self._vault.links == "stored":
-                self._failed(type(error).__name__, naming)
-            raise
-        self._tell(naming, *made)
+        tell(request, naming.totals, *made)
         return path
+
+    @contextmanager
+    def _noting(self, naming: Naming, made: Sequence[runs.Run] = ()) -> Iterator[None]:
+        """Note that people were taken in, if what is done fails before the table is recorded."""
+        try:
+            yield
+        except _Merged:
+            raise
+        except BaseException as error:
+            if not made and naming.totals.rows and self._vault.links == "stored":
+                with suppress(VaultError):
+                    self._failed(type(error).__name__, naming)
+            raise
 
     def _failed(self, reason: str, naming: Naming) -> None:
         """Note that people were taken in for a table that was not made."""
@@ -243,24 +239,13 @@ class Making:
             table=called(request), rows=0, details={"act": request.act, "reason": reason, "people": len(naming.ids)},
         )  # fmt: skip
 
-    def _tell(self, naming: Naming, run: runs.Run) -> None:
-        tell(self._request, naming.totals, run)
-
     def _naming(self) -> Naming:
         columns = {of: name for name, of in self._identifiers.items()}
         keys, request = self._vault.keyring.keys(self._version), self._request
-        return Naming(self._schema, columns, self._vault.resolve, keys, request.policy, request.one_way)
+        return Naming(self._schema, columns, resolver(self._vault), keys, request.policy, request.one_way)
 
     def _days(self) -> list[str]:
         return [name for name, one in self._schema.fields.items() if one.kind == "date"]
-
-    def _order(self, rows: int, kept: Any) -> Any:
-        """Which rows, in which order: as they are for the holder, at random for a partner."""
-        chosen = None if kept is None else np.flatnonzero(kept)
-        if self._request.partner is None:
-            return chosen
-        order = permutation(rows if chosen is None else len(chosen))
-        return order if chosen is None else chosen[order]
 
     def _record(self, naming: Naming, remaining: Sequence[str]) -> runs.Run:
         request = self._request
@@ -280,21 +265,6 @@ class Making:
         )
 
 
-def called(request: Request) -> str | None:
-    """The name of a table in the register; None for one that the register makes up."""
-    if request.name is not None or request.out is None:
-        return request.name
-    return Path(request.out).name.partition(".")[0] or None
-
-
-def tell(request: Request, totals: Totals, run: runs.Run) -> None:
-    """Warn of rows that are of nobody, and hand over the record."""
-    if remark := totals.remark():
-        warnings.warn(remark, RowsWarning, stacklevel=6)
-    if request.recorded is not None:
-        request.recorded(run)
-
-
 def _watched(crowd: Crowd, rest: pl.DataFrame, named: Named) -> None:
     """Show a crowd the rows that are kept."""
     words, own = named.words, named.own
@@ -302,16 +272,3 @@ def _watched(crowd: Crowd, rest: pl.DataFrame, named: Named) -> None:
         kept = pl.Series(named.kept)
         rest, words, own = rest.filter(kept), words.filter(kept), None if own is None else own[named.kept]
     crowd.add(rest, words, own)
-
-
-def _chosen(quasi_identifiers: Sequence[str] | None, remaining: Sequence[str]) -> list[str]:
-    """The quasi-identifiers: all columns that remain, unless some are named."""
-    if quasi_identifiers is None:
-        return list(remaining)
-    chosen = [str(name) for name in quasi_identifiers]
-    unknown = [name for name in chosen if name not in remaining]
-    if unknown:
-        raise ValueError(
-            f"The `quasi_identifiers` must be columns that remain. Got {unknown}; {len(remaining)} columns remain."
-        )
-    return chosen

@@ -15,10 +15,12 @@ from discreet.pseudonyms import (
     declaring,
     opening,
     pruning,
+    purging,
     restoring,
     retiring,
     rights,
     runs,
+    upgrading,
     versions,
     workers,
 )
@@ -42,6 +44,7 @@ from discreet.pseudonyms.opening import Place
 from discreet.pseudonyms.people import People, derived
 from discreet.pseudonyms.register import Anchor, Register
 from discreet.pseudonyms.settings import Settings
+from discreet.pseudonyms.sums import Sums
 from discreet.pseudonyms.suppression import Suppression
 from discreet.pseudonyms.uses import Uses
 
@@ -83,6 +86,8 @@ class Vault:
         self.suppression = Suppression(database, master)
         self.register = Register(database, master.derive("register"), name, self.suppression.store.count)
         self.keyring = Keyring(self.settings, master)
+        keys = master.derive("sums"), master.derive("sums", "seal")
+        self.sums = Sums(database, *keys, lambda: str(self.register.anchor()))
         self._links: Links | None = None
 
     def __repr__(self) -> str:
@@ -124,6 +129,7 @@ class Vault:
         def fill(database: Database) -> None:
             database.write("insert into header (document) values (?)", (opening.header(name, wrapped),))
             vault = cls(database, master, name)
+            vault.sums.start()
             for store in (*vault.people.stores(), vault.suppression.store):
                 store.create()
             changes = (
@@ -143,13 +149,13 @@ class Vault:
         return cls.opened(place, opening.secret(passphrase, key_file))
 
     @classmethod
-    def opened(cls, place: Place, given: Passphrase | KeyFile) -> Vault:
-        """The same with a secret that was read already."""
+    def opened(cls, place: Place, given: Passphrase | KeyFile, *, copy: bool = False) -> Vault:
+        """The same with a secret that was read already; a copy made by `backup` is opened to be restored alone."""
         database = opening.connect(place)
         try:
-            name, master = opening.unlock(database, given)
+            name, master = opening.unlock(database, given, copy)
             vault = cls(database, master, name)
-            vault._state()
+            upgrading.upgraded(vault)
             database.recover()
         except BaseException:
             database.close()
@@ -175,13 +181,14 @@ class Vault:
     def links(self) -> Links:
         """How people get their ids: "stored" or "derived"."""
         if self._links is None:
-            self._links = self._state()["links"]
+            self._links = self.state()["links"]
         assert self._links is not None
         return self._links
 
-    def _state(self) -> dict[str, Any]:
-        state = self.settings.get("state", "vault")
-        if state is None or state["vault"] != self.name or state["version"] != VERSION:
+    def state(self) -> dict[str, Any]:
+        """Name, version and kind of links, as the header has them too."""
+        state, version = self.settings.get("state", "vault"), opening.read_header(self.database)["version"]
+        if state is None or state["vault"] != self.name or state["version"] != version:
             raise Tampered("The vault does not go with its header. Hint: restore a backup.")
         return state
 
@@ -293,7 +300,7 @@ class Vault:
     erase = rights.erase
     refuse = rights.refuse
     correct = correcting.correct
-    purge = rights.purge
+    purge = purging.purge
     verify = checking.verify
     backup = restoring.backup
     replay = restoring.replay
@@ -305,9 +312,11 @@ class Vault:
         backup: str | os.PathLike[str],
         *,
         erasures_from: str | os.PathLike[str] | Anchor | None = None,
+        anchor: Anchor | str | None = None,
         passphrase: str | Passphrase | None = None,
         key_file: Place | KeyFile | None = None,
         who: str | None = None,
     ) -> restoring.Restored:
         """Bring a backup to a new place, and erase again whoever was erased since; see `restoring.py`."""
-        return restoring.restored(place, backup, opening.secret(passphrase, key_file), erasures_from, who)
+        given = opening.secret(passphrase, key_file)
+        return restoring.restored(place, backup, given, erasures_from, anchor=anchor, who=who)

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from discreet.errors import NotSupported, VersionError
 from discreet.pseudonyms.chunks import Bytes
+from discreet.pseudonyms.drafts import draft, publish
 from discreet.pseudonyms.entries import today, words
 from discreet.pseudonyms.errors import Tampered, VaultError
 from discreet.pseudonyms.hashing import tags
@@ -128,7 +129,7 @@ class Worker:
         return known, values
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """A new file of mode 0600; one that is there is never written over."""
+        """A new file of mode 0600, whole or not at all; one that is there is never written over."""
         content = {
             "form": FORM,
             "schema": self.schema.document(),
@@ -141,14 +142,11 @@ class Worker:
             "fields": {name: kind.hex() for name, kind in self.fields.items()},
         }
         text = json.dumps({"content": content, "digest": _digest(content)})
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except OSError as error:
-            raise VaultError(f"The worker file cannot be written: {error.strerror}.") from None
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        final = str(Path(path).absolute())
+        with draft(final) as temporary:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(text)
+            publish(temporary, final)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Worker:

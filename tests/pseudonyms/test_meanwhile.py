@@ -1,0 +1,132 @@
+"""What is refused, or fails half-way: who was taken in, and what the register says of it."""
+
+import polars as pl
+import pytest
+
+from discreet.pseudonyms import MissingIdentifiers, VaultError, encodings, lines, tables
+
+pytestmark = pytest.mark.catalogue("PS1")
+WHO = ["ssn", "name", "born"]
+
+
+@pytest.fixture
+def vault(make, file):
+    """An open vault in a file."""
+    with make(file) as opened:
+        yield opened
+
+
+def table():
+    return pl.DataFrame(
+        {"ssn": ["123", "123", "456", None], "name": ["Zoe", "Zoe", "Bo", "Bo"], "born": ["1980-01-31"] * 4}
+    )
+
+
+def entries(vault, act):
+    return [entry for entry in vault.register.entries() if entry.act == act]
+
+
+@pytest.fixture
+def meanwhile(vault, monkeypatch):
+    """Lets something happen after people of a table were looked up, where it is not made in one step."""
+
+    def happens(act):
+        resolve = vault.resolve
+
+        def slow(found):
+            answer = resolve(found)
+            act()
+            return answer
+
+        monkeypatch.setattr(tables, "ROWS", 0)
+        monkeypatch.setattr(vault, "resolve", slow)
+
+    return happens
+
+
+def test_nothing_is_handed_over_if_somebody_in_it_was_erased_meanwhile(vault, meanwhile):
+    vault.pseudonymise(table(), WHO, "research")
+    meanwhile(lambda: vault.erase(vault.find({"ssn": "456"}), reason="asked"))
+    with pytest.raises(VaultError, match="erased while the table was being made"):
+        vault.pseudonymise(table(), WHO, "research")
+    assert len(entries(vault, "pseudonymise")) == 1
+    (entry,) = entries(vault, "failed")
+    assert entry.details == {"act": "pseudonymise", "reason": "VaultError", "people": 2}
+
+
+def test_nothing_is_handed_over_if_somebody_in_it_was_pruned_meanwhile(vault, meanwhile):
+    meanwhile(vault.prune)
+    with pytest.raises(VaultError, match="erased while the table was being made"):
+        vault.pseudonymise(table(), WHO, "research")
+
+
+@pytest.mark.catalogue("PS3")
+def test_erasing_somebody_else_meanwhile_stops_nothing(vault, meanwhile):
+    vault.pseudonymise(pl.DataFrame({"ssn": ["789"]}), ["ssn"], "research")
+    meanwhile(lambda: vault.erase(vault.find({"ssn": "789"}), reason="asked"))
+    assert vault.pseudonymise(table(), WHO, "research").height == 4
+
+
+@pytest.mark.catalogue("PS3")
+def test_with_derived_links_the_list_of_erased_people_is_looked_at(make, file):
+    only = {"fields": {"ssn": "digits"}, "identities": {"ssn": ["ssn"]}, "links": "derived"}
+    with make(file, **only) as vault:
+        mark, version = vault.mark(), vault.version("research")
+        vault.erase(vault.find({"ssn": "1"}), reason="asked")
+        found = vault.tags([b"1"])
+        vault.record("pseudonymise", table="a", version=version, mark=mark, ids=found)
+        gone = vault.find({"ssn": "1"})._tags
+        for ids in (gone, None):
+            with pytest.raises(VaultError, match="erased while the table was being made"):
+                vault.record("pseudonymise", table="b", version=version, mark=mark, ids=ids)
+
+
+BAD = [{"retention": "tomorrow"}, {"name": " x"}, {"who": "\n"}]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda one: next(iter(one)))
+@pytest.mark.parametrize("kind", ["frame", "file"])
+def test_what_the_register_refuses_is_refused_before_anybody_is_taken_in(vault, tmp_path, kind, bad):
+    table().write_csv(tmp_path / "in.csv")
+    given, out = (table(), None) if kind == "frame" else (tmp_path / "in.csv", tmp_path / "out.csv")
+    before = vault.anchor().count
+    with pytest.raises(ValueError, match="must be"):
+        vault.pseudonymise(given, WHO, "research", out=out, **bad)
+    assert vault.people.links.count() == 0 and vault.anchor().count - before <= 1  # the keys of the purpose
+
+
+SHARED = {"ssn": [None, "77", "78"], "name": ["Ann", "Q", "R"], "born": ["1980-01-01"] * 3}
+
+
+def test_a_frame_that_is_refused_late_takes_nobody_in(vault, monkeypatch):
+    """By the one identity of the first row several people are known: that shows only when it is looked up."""
+    ann = pl.DataFrame({"ssn": ["1", "2"], "name": ["Ann"] * 2, "born": ["1980-01-01"] * 2})
+    vault.pseudonymise(ann, WHO, "research")
+    before = vault.people.links.count(), vault.anchor()
+    with pytest.raises(MissingIdentifiers, match=r"^1 rows hold no whole identity"):
+        vault.pseudonymise(pl.DataFrame(SHARED), WHO, "research")
+    assert (vault.people.links.count(), vault.anchor()) == before
+    monkeypatch.setattr(tables, "SLICE", 1)  # too many people for one step
+    with pytest.raises(MissingIdentifiers):
+        vault.pseudonymise(pl.DataFrame(SHARED), WHO, "research")
+    (entry,) = entries(vault, "failed")
+    assert entry.details["reason"] == "MissingIdentifiers" and vault.people.links.count() > before[0]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, MemoryError])
+def test_whatever_stops_a_file_is_noted(vault, tmp_path, monkeypatch, error):
+    monkeypatch.setattr(lines, "BLOCK", 64)
+    (tmp_path / "in.csv").write_text("ssn,a\n" + "".join(f"{i},x\n" for i in range(40)))
+    write = encodings.Writer.write
+
+    def stopped(self, data):
+        if bytes(data[:1]) == b"1":  # a pseudonym: some rows were named
+            raise error
+        write(self, data)
+
+    monkeypatch.setattr(encodings.Writer, "write", stopped)
+    with pytest.raises(error):
+        vault.pseudonymise(tmp_path / "in.csv", ["ssn"], "research", out=tmp_path / "out.csv")
+    (entry,) = entries(vault, "failed")
+    assert entry.details["reason"] == error.__name__ and 0 < entry.details["people"] <= vault.people.links.count()
+    assert [one.name for one in tmp_path.glob("*.csv")] == ["in.csv"]
