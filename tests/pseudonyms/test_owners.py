@@ -24,14 +24,13 @@ def namesakes(vault, people, numbers, names):
 
 
 @pytest.mark.parametrize("names", [["Unknown"] * 300, [f"Person {i // 2}" for i in range(300)]])
-def test_names_of_several_people_are_written_together(vault, people, writes, names):
+def test_names_of_several_people_are_written_together(vault, people, writes, names, monkeypatch):
     found = namesakes(vault, people, range(300), names)
     assert found.person.all() and len({id.tobytes() for id in found.ids}) == 300
     assert 0 < writes.count("shared") < 5 and len(writes) < 10
-    writes.clear()
-    again = namesakes(vault, people, range(300), names)
-    assert (again.ids == found.ids).all() and not writes, "all of it was noted"
     vault.verify()
+    monkeypatch.setattr(vault.database, "transaction", None)  # all of it is noted: nobody has to wait
+    assert (namesakes(vault, people, range(300), names).ids == found.ids).all()
 
 
 def test_a_new_namesake_is_noted_beside_those_who_are_known(vault, people, writes):
