@@ -288,9 +288,9 @@ def test_what_changes_while_a_vault_is_in_use(run, clinic):
     (clinic / "wrong.json").write_text(json.dumps({"name": NAME, "born": "1980-01-31"}))
     by_name = ["find", "clinic.vault", "--person", "wrong.json", "--json", *KEY]
     assert json.loads(run(*by_name).stdout)["known"]
-    said = run("correct", "clinic.vault", "--person", "person.json", "--wrong", "wrong.json", *KEY)
+    said = run("correct", "clinic.vault", "--person", "person.json", "--wrong", "wrong.json", "--yes", *KEY)
     assert "Corrected." in said.stdout and not json.loads(run(*by_name).stdout)["known"]
-    again = run("correct", "clinic.vault", "--person", "person.json", "--wrong", "wrong.json", *KEY, code=1)
+    again = run("correct", "clinic.vault", "--person", "person.json", "--wrong", "wrong.json", "--yes", *KEY, code=1)
     assert "Canary" not in again.output and "Traceback" not in again.output
 
     assert "field ssn: digits, width 9" in run("fields", "clinic.vault", *KEY).stdout
@@ -300,10 +300,10 @@ def test_what_changes_while_a_vault_is_in_use(run, clinic):
     assert json.loads(run("find", "clinic.vault", "--person", "person.json", "--json", *KEY).stdout)["known"]
     run("fields", "clinic.vault", "--field", "ssn=digits:9", *KEY, code=2)
 
-    assert json.loads(run("prune", "clinic.vault", "--json", *KEY).stdout)["people"] == 0
+    assert json.loads(run("prune", "clinic.vault", "--json", "--yes", *KEY).stdout)["people"] == 0
     run("retire", "clinic.vault", "readmission", "--model", *KEY)
     run("retire", "clinic.vault", "out", *KEY)
-    assert json.loads(run("prune", "clinic.vault", "--json", *KEY).stdout)["people"] == 3
+    assert json.loads(run("prune", "clinic.vault", "--json", "--yes", *KEY).stdout)["people"] == 3
     assert not json.loads(run("find", "clinic.vault", "--person", "person.json", "--json", *KEY).stdout)["known"]
 
 
@@ -337,3 +337,26 @@ def test_a_restore_says_what_it_could_not_do_again(run, clinic):
     assert "corrections lost: 1. Correct again" in " ".join(done.split())
     run("restore", "copy.vault", "third.vault", "--anchor", copied, *KEY)
     assert "This is a backup" in run("verify", "copy.vault", *KEY, code=1).output
+
+
+def test_what_cannot_be_undone_is_asked_for(run, clinic):
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    (clinic / "wrong.json").write_text(json.dumps({"name": NAME, "born": "1980-01-31"}))
+    run("correct", "clinic.vault", "--person", "person.json", "--wrong", "wrong.json", *KEY, input="n\n", code=1)
+    twice = run("correct", "clinic.vault", "--person", "-", "--wrong", "-", *KEY, code=2)
+    assert "Stdin can be one of them" in twice.output
+    assert json.loads(run("find", "clinic.vault", "--person", "wrong.json", "--json", *KEY).stdout)["known"]
+    asked = run(
+        "erase", "clinic.vault", "--person", "person.json", "--reason", "x", "--json", *KEY, input="n\n", code=1
+    )
+    assert "for research" in asked.stderr and "for research" not in asked.stdout
+    run("retire", "clinic.vault", "out", *KEY)
+    run("prune", "clinic.vault", *KEY, input="n\n", code=1)
+    assert json.loads(run("find", "clinic.vault", "--person", "person.json", "--json", *KEY).stdout)["known"]
+
+
+def test_a_restore_says_that_the_old_secret_is_back(run, clinic):
+    run("backup", "clinic.vault", "-o", "copy.vault", *KEY)
+    run("rotate", "clinic.vault", "--wrapping", "--new-key-file", "new.key", *KEY)
+    said = run("restore", "copy.vault", "again.vault", "--erasures-from", "clinic.vault", *KEY).stdout
+    assert "OLD secret" in said and "later tables known again: 0" in said

@@ -13,6 +13,7 @@ from discreet.cli.options import Force, Json, option
 from discreet.cli.secrets import KeyFilePath, PassphraseFile, Place, Who, opened
 
 if TYPE_CHECKING:
+    from discreet.pseudonyms.restoring import Restored
     from discreet.pseudonyms.vault import Vault
 
 
@@ -114,7 +115,8 @@ def retire(
         numbers = [one.number for one in done.entries]
         console.answer({"entries": numbers, "kept": done.kept, "cleaned": done.cleaned}, json)
         kept = " It stays known who was in it: a model or a recipient depends on it." if done.kept else ""
-        console.say(f"Recorded: {table!r} is gone.{kept} Entries {', '.join(map(str, numbers))}.", json=json)
+        left = "" if done.cleaned else secrets.LEFT
+        console.say(f"Recorded: {table!r} is gone.{kept} Entries {', '.join(map(str, numbers))}.{left}", json=json)
 
 
 def rotate(
@@ -201,7 +203,8 @@ def restore(
     copy: Annotated[Path, typer.Argument(metavar="BACKUP", help="A copy made by `backup`.", show_default=False)],
     place: Place,
     erasures_from: Annotated[
-        Path | None, option("--erasures-from", metavar="FILE", help="A later state of the vault, or of its erasures.")
+        str | None,
+        option("--erasures-from", metavar="FILE", help="A later state of the vault, or of its erasures."),
     ] = None,
     anchor: Anchor = None,
     passphrase_file: PassphraseFile = None,
@@ -229,15 +232,26 @@ def restore(
     if erasures_from is None and anchor is None:
         console.fail("Say how later erasures are known: --erasures-from FILE, or --anchor LINE.", 2)
     secrets.check_free(str(place))
+    if erasures_from is not None:
+        secrets.check_place(erasures_from)
     newest = None if anchor is None else Kept.parse(anchor)
     later, proof = (newest, None) if erasures_from is None else (erasures_from, newest)
     opening = secrets.opening(passphrase_file, key_file)
     done = Vault.restore(place, copy, erasures_from=later, anchor=proof, who=who, **opening)
     console.answer(asdict(done), json)
+    console.say(_restored(done), json=json)
+
+
+def _restored(done: Restored) -> str:
     corrected = "not told" if done.corrections is None else str(done.corrections)
-    again = " Correct again what was corrected since." if done.corrections != 0 else ""
-    console.say(
-        f"Restored. Later erasures done again: {done.replayed}; entries lost: {done.lost};"
-        f" corrections lost: {corrected}.{again}",
-        json=json,
-    )
+    lines = [
+        f"Restored. Later erasures done again: {done.replayed}; later tables known again: {done.tables};"
+        f" entries lost: {done.lost}; corrections lost: {corrected}."
+    ]
+    if done.corrections != 0:
+        lines.append("Correct again what was corrected since.")
+    if done.old_secret:
+        lines.append("It opens with the OLD secret again: discreet vault rotate --wrapping.")
+    if not done.cleaned:
+        lines.append(secrets.LEFT.strip())
+    return "\n".join(lines)

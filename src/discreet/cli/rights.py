@@ -101,7 +101,7 @@ def erase(
     with opened(place, passphrase_file, key_file) as vault:
         found = vault.find(secrets.person(person, vault.schema, passphrase_file))
         if not yes:
-            console.say(_words(found), json=json)
+            typer.echo(_words(found), err=True)
             typer.confirm("Erase this person? It cannot be undone.", abort=True, err=True)
         done = vault.erase(found, reason=reason, ground=ground, keep=day(keep), who=who)
         console.answer(asdict(done), json)
@@ -148,5 +148,5 @@ def purge(
     with opened(place, passphrase_file, key_file) as vault:
         done = vault.purge(who=who)
         console.answer({"purged": done.lines, "cleaned": done.cleaned}, json)
-        left = "" if done.cleaned else " Old bytes may stay in the log, or on the server, for a while."
+        left = "" if done.cleaned else secrets.LEFT
         console.say(f"Lines taken off the suppression list: {done.lines}.{left}", json=json)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.pseudonyms import Schema
     from discreet.pseudonyms.vault import Vault
 
+LEFT = " Old bytes may stay in the log, or on the server, for a while."
 STDIN = "-"
 Place = Annotated[
     str, typer.Argument(metavar="VAULT", help="A vault file, or a postgresql:// address.", show_default=False)

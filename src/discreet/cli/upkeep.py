@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli import console, secrets
 from discreet.cli.options import Json, listed, option, pairs
-from discreet.cli.secrets import KeyFilePath, PassphraseFile, PersonFile, Place, Who, opened
+from discreet.cli.secrets import LEFT, KeyFilePath, PassphraseFile, PersonFile, Place, Who, opened
 
 
 def fields(
@@ -27,7 +27,7 @@ def fields(
 ) -> None:
     r"""Show what names people here, or declare it anew: a new version of the rules.
 
-    People stay known by the identities whose fields and rules stay the same.
+    People stay known: values are looked up by the rules that were in force before, too, where these can read them.
 
     For example:
 
@@ -52,7 +52,7 @@ def fields(
 
 
 def _rules(document: dict[str, Any]) -> str:
-    rules = [f"{name} {value}" for name, value in document.items() if name != "kind" and value is not None]
+    rules = [f"{name} {value}" for name, value in document.items() if name != "kind" and value not in (None, "")]
     return ", ".join([str(document["kind"]), *rules])
 
 
@@ -83,6 +83,7 @@ def correct(
         Path, option("--wrong", metavar="FILE", help="A JSON file: the fields and values that are not this person's.")
     ],
     person: PersonFile = None,
+    yes: Annotated[bool, option("--yes", help="Do not ask again.")] = False,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
     who: Who = None,
@@ -95,8 +96,12 @@ def correct(
         discreet vault correct clinic.vault --person by-number.json \
             --wrong wrong-name.json
     """
+    if str(wrong) == secrets.STDIN and secrets.STDIN in (person, passphrase_file):
+        console.fail("Stdin can be one of them: the person, what is wrong, or the passphrase.", 2)
     with opened(place, passphrase_file, key_file) as vault:
         found = vault.find(secrets.person(person, vault.schema, passphrase_file))
+        if not yes:
+            typer.confirm("Take this identity off the person? It cannot be undone.", abort=True, err=True)
         entry = vault.correct(found, secrets.person(str(wrong), vault.schema), who=who)
         console.answer(entry.public(), json)
         console.say(
@@ -106,6 +111,7 @@ def correct(
 
 def prune(
     place: Place,
+    yes: Annotated[bool, option("--yes", help="Do not ask again.")] = False,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFilePath = None,
     who: Who = None,
@@ -118,9 +124,12 @@ def prune(
         discreet vault prune clinic.vault
     """
     with opened(place, passphrase_file, key_file) as vault:
+        if not yes:
+            typer.confirm("Forget everybody who is in no table? It cannot be undone.", abort=True, err=True)
         done = vault.prune(who=who)
         console.answer({"people": done.people, "cleaned": done.cleaned}, json)
-        console.say(f"People forgotten, who were in no table: {done.people:,}.", json=json)
+        left = "" if done.cleaned else LEFT
+        console.say(f"People forgotten, who were in no table: {done.people:,}.{left}", json=json)
 
 
 def erasures(
