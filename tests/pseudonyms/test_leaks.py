@@ -94,7 +94,7 @@ def test_no_identifier_is_in_any_file_also_after_an_erasure(make, file, tmp_path
 def stored(file):
     """What the vault holds of people, sealed, as it lies in the file."""
     connection = sqlite3.connect(file)
-    rows = connection.execute("select store, body from chunks").fetchall()
+    rows = connection.execute("select store, body from sealed").fetchall()
     connection.close()
     return {(store, body[start : start + 24]) for store, body in rows for start in range(0, len(body) - 24, 24)}
 
@@ -152,7 +152,7 @@ def test_a_stolen_file_confirms_no_name(make, file, tmp_path, links):
     rows = sqlite3.connect(file)
     cells = [
         cell if isinstance(cell, bytes) else str(cell).encode()
-        for name in ("header", "settings", "register", "chunks")
+        for name in ("header", "settings", "entries", "sealed")
         for row in rows.execute(f"select * from {name}")
         for cell in row
     ]
@@ -199,9 +199,9 @@ def test_one_flipped_bit_in_any_stored_field_is_found(make, file, key, tmp_path)
     columns = {
         "header": ["document"],
         "settings": ["kind", "name", "document", "mac"],
-        "register": ["number", "entry", "mac"],
+        "entries": ["number", "entry", "mac"],
     }
-    columns["chunks"] = ["store", "first", "last", "body"]
+    columns["sealed"] = ["store", "first", "last", "body"]
     tried = 0
     for name, names in columns.items():
         count = sqlite3.connect(file).execute(f"select count(*) from {name}").fetchone()[0]
@@ -236,7 +236,7 @@ def _used(path, key, anchor):
 
 
 NASTY = [
-    "x'); drop table chunks; --",
+    "x'); drop table sealed; --",
     'a"b',
     "%s %d {0}",
     "a;b|c`d`",
@@ -352,3 +352,13 @@ def test_warnings_name_no_value(make, file):
         warnings.simplefilter("always")
         vault.share(table(), WHO, "university", "research")
     assert [one.category for one in caught] == [LinkWarning] and NAME not in str(caught[0].message)
+
+
+def test_a_stolen_file_shows_what_is_declared_and_the_register_and_nobody(make, file, tmp_path):
+    """As the documentation says."""
+    with make(file) as vault:
+        vault.pseudonymise(table(), WHO, "research", name="visits")
+        vault.erase(vault.find({"ssn": "222334444"}), reason="asked by letter")
+    content = b"".join(files(tmp_path).values())
+    assert all(one in content for one in (b"research", b"university", b"visits", b"born", b"asked by letter"))
+    assert SSN.encode() not in content and b"222334444" not in content

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from discreet.pseudonyms import lending
 from discreet.pseudonyms.lending import lent
 from discreet.pseudonyms.workers import Worker
 
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.catalogue("PS4")
 LENT = """
 import os, signal, sys
 from discreet.pseudonyms import Vault
+from discreet.pseudonyms import lending
 from discreet.pseudonyms.lending import lent
 from discreet.pseudonyms.workers import Worker
 with Vault.open(sys.argv[1], key_file=sys.argv[2]) as vault:
@@ -88,3 +90,38 @@ def test_without_memory_of_its_own_it_lies_among_temporary_files(tmp_path, monke
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "none"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert lend().startswith(str(tmp_path / "discreet-"))
+
+
+def test_a_sweep_while_the_lock_is_being_made_leaves_the_folder(folder, lend, monkeypatch):
+    """Another process sweeps before the lock is held, and just after."""
+    hold = lending.hold
+
+    def swept(handle):
+        lending._sweep(str(folder))
+        held = hold(handle)
+        lending._sweep(str(folder))
+        return held
+
+    monkeypatch.setattr(lending, "hold", swept)
+    path = lend()
+    lending._sweep(str(folder))
+    assert os.path.exists(path)
+
+
+def test_without_locks_no_folder_is_taken_for_left_over(folder, lend, monkeypatch):
+    monkeypatch.setattr(lending, "hold", lambda handle: False)
+    path = lend()
+    lending._sweep(str(folder))
+    assert os.path.exists(path)
+
+
+@pytest.mark.parametrize("where", ["temporary", "memory"])
+def test_what_was_left_by_a_process_with_another_environment_is_removed(folder, lend, tmp_path, monkeypatch, where):
+    base = tmp_path / "temporary" if where == "temporary" else tmp_path / "memory" / str(os.geteuid())
+    left = base / "discreet-left"
+    left.mkdir(parents=True)
+    for name in ("worker", "worker.lock"):
+        (left / name).touch()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(lending, "RUNTIME", str(tmp_path / "memory"))
+    assert lend().startswith(str(folder)) and not left.exists()

@@ -1,9 +1,11 @@
 """What is refused, or fails half-way: who was taken in, and what the register says of it."""
 
+import warnings
+
 import polars as pl
 import pytest
 
-from discreet.pseudonyms import MissingIdentifiers, VaultError, encodings, lines, tables
+from discreet.pseudonyms import MissingIdentifiers, RowsWarning, VaultError, encodings, lines, slices, tables
 
 pytestmark = pytest.mark.catalogue("PS1")
 WHO = ["ssn", "name", "born"]
@@ -130,3 +132,65 @@ def test_whatever_stops_a_file_is_noted(vault, tmp_path, monkeypatch, error):
     (entry,) = entries(vault, "failed")
     assert entry.details["reason"] == error.__name__ and 0 < entry.details["people"] <= vault.people.links.count()
     assert [one.name for one in tmp_path.glob("*.csv")] == ["in.csv"]
+
+
+def test_what_stops_between_two_slices_of_a_frame_is_noted(vault, monkeypatch):
+    monkeypatch.setattr(tables, "SLICE", 10)
+    monkeypatch.setattr(slices, "SLICE", 10)
+    resolve, calls = vault.resolve, []
+
+    def stopped(found):
+        calls.append(found)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return resolve(found)
+
+    monkeypatch.setattr(vault, "resolve", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        vault.pseudonymise(pl.DataFrame({"ssn": [str(i) for i in range(40)]}), ["ssn"], "research")
+    (entry,) = entries(vault, "failed")
+    assert entry.details == {"act": "pseudonymise", "reason": "KeyboardInterrupt", "people": 20}
+    assert vault.people.links.count() == 20
+
+
+def test_a_file_whose_people_are_joined_again_and_again_is_noted_once(vault, tmp_path, monkeypatch):
+    monkeypatch.setattr(vault.people, "merged", lambda ids: True)
+    (tmp_path / "in.csv").write_text("ssn,cost\n1,2\n2,3\n")
+    with pytest.raises(VaultError, match="again and again"):
+        vault.pseudonymise(tmp_path / "in.csv", ["ssn"], "research", out=tmp_path / "out.csv")
+    (entry,) = entries(vault, "failed")
+    assert entry.details["people"] == 2 == vault.people.links.count()
+
+
+@pytest.mark.parametrize("kind", ["frame", "file", "slices", "reseal"])
+def test_a_warning_that_is_an_error_leaves_no_record(vault, tmp_path, monkeypatch, kind):
+    """Nothing is handed over then, so nothing is recorded."""
+    given, options = table(), {"missing": "skip"}
+    if kind == "file":
+        given.write_csv(tmp_path / "in.csv")
+        given, options = tmp_path / "in.csv", {**options, "out": tmp_path / "out.csv"}
+    if kind == "slices":
+        monkeypatch.setattr(tables, "ROWS", 0)
+    if kind == "reseal":
+        given = vault.pseudonymise(pl.DataFrame({"ssn": ["1", "2"]}), ["ssn"], "research", name="first")
+        vault.erase(vault.find({"ssn": "1"}), reason="asked")
+    before = [run.table for run in vault.tables()]
+    with warnings.catch_warnings(), pytest.raises(RowsWarning):
+        warnings.simplefilter("error")
+        if kind == "reseal":
+            vault.reseal(given, "research")
+        else:
+            vault.pseudonymise(given, ["ssn"], "research", keep=["name", "born"], **options)
+    assert [run.table for run in vault.tables()] == before and not (tmp_path / "out.csv").exists()
+    assert len(entries(vault, "failed")) == (kind in ("file", "slices"))
+
+
+@pytest.mark.parametrize("kind", ["frame", "file"])
+def test_a_warning_names_the_line_that_asked(vault, tmp_path, kind):
+    given, options = table(), {"missing": "skip"}
+    if kind == "file":
+        given.write_csv(tmp_path / "in.csv")
+        given, options = tmp_path / "in.csv", {**options, "out": tmp_path / "out.csv"}
+    with pytest.warns(RowsWarning) as told:
+        vault.pseudonymise(given, ["ssn"], "research", keep=["name", "born"], **options)
+    assert [one.filename for one in told] == [__file__]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.pseudonyms import owners
+from discreet.pseudonyms import owners, pruning
 from discreet.pseudonyms.chunks import Chunks
 
 pytestmark = pytest.mark.catalogue("PS1")
@@ -73,3 +73,50 @@ def test_many_people_are_pruned_together(vault, people, writes):
     assert vault.prune().people == 300 and len(writes) < 12
     assert vault.people.links.count() == 1 and vault.people.shared.count() == vault.people.aliases.count() == 0
     vault.verify()
+
+
+def test_a_placeholder_is_on_no_list_of_erased_people(vault, people, monkeypatch):
+    monkeypatch.setattr(owners, "MOST", 2)
+    namesakes(vault, people, range(4), ["Unknown"] * 4)
+    for number in range(4):
+        vault.erase(vault.find({"ssn": str(number)}), reason="asked")
+    assert vault.people.shared.count() == 0
+    assert not people.resolve(vault, name=["Unknown"], born=[BORN]).suppressed.any()
+    assert people.resolve(vault, ssn=["0", "1"]).suppressed.all()
+    vault.verify()
+
+
+def test_names_of_two_people_who_were_both_erased_are_on_the_list(vault, people):
+    namesakes(vault, people, range(2), ["Ann"] * 2)
+    for number in range(2):
+        vault.erase(vault.find({"ssn": str(number)}), reason="asked")
+    assert people.resolve(vault, name=["Ann"], born=[BORN]).suppressed.all()
+
+
+def test_somebody_who_is_merged_while_others_are_pruned_is_counted_off_once(make, place, people, monkeypatch):
+    monkeypatch.setattr(owners, "MOST", 2)
+    fields = {"ssn": "digits", "card": "digits", "name": "text", "born": "date"}
+    identities = {"ssn": ["ssn"], "card": ["card"], "name and birth": ["name", "born"]}
+    cut = pruning._cut
+    with make(place, fields=fields, identities=identities) as vault:
+        people.resolve(vault, card=["1"], name=["Unknown"], born=[BORN])
+        people.table(vault, "visits", ssn=["7", "8", "9"], name=["Unknown"] * 3, born=[BORN] * 3)
+        people.resolve(vault, ssn=["1"])
+
+        def late(vault, *rest):
+            people.resolve(vault, ssn=["1"], card=["1"])
+            assert vault.people.former.count() == 1
+            return cut(vault, *rest)
+
+        monkeypatch.setattr(pruning, "_cut", late)
+        before = crowd(vault)
+        vault.prune()
+        assert before == 4 and crowd(vault) == 3 and vault.people.former.count() == 0
+        vault.verify()
+
+
+def crowd(vault):
+    """How many people have the one placeholder."""
+    (value,) = [value for _, values in vault.people.shared.scan() for value in values]
+    assert value.tobytes()[:8] == owners.ZEROS
+    return int.from_bytes(value.tobytes()[8:], "big")

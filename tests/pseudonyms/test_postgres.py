@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -162,6 +163,36 @@ def test_a_vault_works_on_after_a_query_that_failed(make, remote):
         vault.add_purpose("more")
 
 
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_writers_that_wait_for_each_other_whatever_the_default_of_the_server(make, remote, key, level, monkeypatch):
+    """The second one waits for the lock while the first one writes; then it reads what the first one left."""
+    engine = postgres._engine
+
+    def strict(url):
+        found, schema, place = engine(url)
+        from sqlalchemy import event
+
+        @event.listens_for(found, "connect")
+        def connected(connection, record):
+            connection.execute(f"set session characteristics as transaction isolation level {level}")
+            connection.commit()
+
+        return found, schema, place
+
+    monkeypatch.setattr(postgres, "_engine", strict)
+    with make(remote) as vault, Vault.open(remote, key_file=key) as other:
+        assert vault.database.read("show default_transaction_isolation") == [(level,)]
+        with ThreadPoolExecutor(1) as pool:
+            with vault.database.transaction():
+                waiting = pool.submit(other.add_purpose, "second")
+                while not vault.database.read("select 1 from pg_locks where locktype = 'advisory' and not granted"):
+                    pass
+                vault.add_purpose("first")
+            waiting.result()
+        assert set(vault.purposes) == {"research", "first", "second"}
+        vault.verify()
+
+
 def test_old_keys_are_vacuumed_and_what_a_server_keeps_is_told(make, remote, key, people):
     from sqlalchemy import event
 
@@ -169,7 +200,7 @@ def test_old_keys_are_vacuumed_and_what_a_server_keeps_is_told(make, remote, key
     with make(remote) as vault:
         event.listen(vault.database._engine, "before_cursor_execute", lambda *given: said.append(given[2]))
         assert vault.rewrap(key_file=key) is False
-        assert "vacuum header, settings, register, chunks" in said
+        assert "vacuum header, settings, entries, sealed" in said
         people.table(vault, "visits", ssn=["1"])
         done = vault.erase(vault.find({"ssn": "1"}), reason="asked")
         assert not done.cleaned
@@ -185,6 +216,6 @@ def test_a_changed_row_on_a_server(make, remote, people):
         people.table(vault, "visits", ssn=["1"])
         vault.verify()
         with vault.database.transaction():
-            vault.database.write("update chunks set body = set_byte(body, 20, 255 - get_byte(body, 20))")
+            vault.database.write("update sealed set body = set_byte(body, 20, 255 - get_byte(body, 20))")
         with pytest.raises(VaultError, match="changed or cut"):
             vault.verify()

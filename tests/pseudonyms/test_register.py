@@ -67,15 +67,15 @@ def test_an_older_file_is_found_by_an_anchor_alone(make, file, key, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        "update register set entry = replace(entry, '\"rows\":1', '\"rows\":2') where number = 4",
-        "update register set number = 40 where number = 4",
-        "update register set number = -1 where number = 6",
-        "delete from register where number = 2",
-        "insert into register select 7, entry, mac from register where number = 6",
-        "update register set entry = (select entry from register where number = 5) where number = 4",
-        "update register set mac = (select mac from register where number = 5) where number = 4",
-        "update register set mac = 'text' where number = 6",
-        "update register set entry = x'00' where number = 6",
+        "update entries set entry = replace(entry, '\"rows\":1', '\"rows\":2') where number = 4",
+        "update entries set number = 40 where number = 4",
+        "update entries set number = -1 where number = 6",
+        "delete from entries where number = 2",
+        "insert into entries select 7, entry, mac from entries where number = 6",
+        "update entries set entry = (select entry from entries where number = 5) where number = 4",
+        "update entries set mac = (select mac from entries where number = 5) where number = 4",
+        "update entries set mac = 'text' where number = 6",
+        "update entries set entry = x'00' where number = 6",
     ],
 )
 def test_changes_are_noticed_without_an_anchor(make, file, key, people, change):
@@ -235,12 +235,12 @@ def test_keys_that_leave_the_vault_are_registered(make, file, tmp_path):
 
 def test_an_older_suppression_list_is_noticed(vault, people):
     people.table(vault, "visits", ssn=["1"])
-    old = vault.database.read("select body, store, first from chunks")
+    old = vault.database.read("select body, store, first from sealed")
     vault.erase(vault.find({"ssn": "1"}), reason="asked")
     anchor = vault.anchor()
     vault.verify(anchor)
     with vault.database.transaction():
-        vault.database.write_many("update chunks set body = ? where store = ? and first = ?", old)
+        vault.database.write_many("update sealed set body = ? where store = ? and first = ?", old)
     with pytest.raises(Tampered, match="an older one was put back"):
         vault.verify(anchor)
 

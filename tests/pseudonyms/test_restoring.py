@@ -18,8 +18,8 @@ pytestmark = pytest.mark.catalogue("PS3")
 TABLES = {
     "header": "document",
     "settings": "kind, name, document, mac",
-    "register": "number, entry, mac",
-    "chunks": "store, first, last, body",
+    "entries": "number, entry, mac",
+    "sealed": "store, first, last, body",
 }
 
 
@@ -80,10 +80,10 @@ def test_a_source_with_an_older_suppression_list_is_refused(make, file, tmp_path
     with make(file) as vault:
         people.table(vault, "visits", ssn=["1"])
         vault.backup(tmp_path / "backup.vault")
-        old = vault.database.read("select body, store, first from chunks where store = 'suppressed'")
+        old = vault.database.read("select body, store, first from sealed where store = 'suppressed'")
         vault.erase(vault.find({"ssn": "1"}), reason="asked")
         with vault.database.transaction():
-            vault.database.write_many("update chunks set body = ? where store = ? and first = ?", old)
+            vault.database.write_many("update sealed set body = ? where store = ? and first = ?", old)
     with pytest.raises(Tampered, match="suppression list"):
         restore(file)
 
@@ -155,7 +155,7 @@ def test_as_much_as_possible_of_a_damaged_source(busy, file, restore):
     with Vault.open(file, key_file=file.parent / "key") as vault:
         (uid,) = (run.uid for run in vault.tables() if run.table == "later")
         with vault.database.transaction():
-            vault.database.write("update chunks set body = ? where store = ?", (b"x" * 40, f"use:{uid}"))
+            vault.database.write("update sealed set body = ? where store = ?", (b"x" * 40, f"use:{uid}"))
     vault, _ = restore(file)
     with vault:
         person = vault.find({"ssn": "1"})
@@ -421,3 +421,37 @@ def test_corrections_that_are_lost_are_counted(make, file, tmp_path, people, res
         assert done.corrections == 1 and last(vault).details["corrections lost"] == 1
         with pytest.raises(VaultError, match="Several people"):
             vault.find({"name": "A", "born": "1980-01-01"})
+
+
+@pytest.mark.parametrize("source", ["people.vault", "erasures"])
+def test_people_who_were_pruned_and_are_back_are_counted(make, file, tmp_path, people, restore, source):
+    with make(file) as vault:
+        people.resolve(vault, ssn=["7"])
+        assert vault.prune().people == 1  # before the backup
+        people.table(vault, "visits", ssn=["1", "2"])
+        vault.backup(tmp_path / "backup.vault")
+        vault.retire("visits")
+        assert vault.prune().people == 2
+        vault.erasures(tmp_path / "erasures")
+    vault, done = restore(tmp_path / source)
+    with vault:
+        assert done.pruned == 2 and last(vault).details["people pruned"] == 2
+        assert vault.find({"ssn": "1"}).known and vault.prune().people == 2
+        assert not vault.find({"ssn": "1"}).known
+
+
+def test_without_an_anchor_an_older_source_is_taken(make, file, tmp_path, people, restore, key):
+    """As the documentation says; the anchor is what tells."""
+    with make(file) as vault:
+        people.table(vault, "visits", ssn=["1", "2"])
+        vault.backup(tmp_path / "backup.vault")
+        vault.erase(vault.find({"ssn": "1"}), reason="asked")
+        vault.backup(tmp_path / "second.vault")
+        vault.erase(vault.find({"ssn": "2"}), reason="asked")
+        newest = vault.anchor()
+    vault, _ = restore(tmp_path / "second.vault")
+    with vault:
+        assert not vault.find({"ssn": "1"}).known and vault.find({"ssn": "2"}).known
+    where = {"erasures_from": tmp_path / "second.vault", "anchor": newest, "key_file": key}
+    with pytest.raises(VaultError, match="does not reach the newest anchor"):
+        Vault.restore(tmp_path / "new.vault", tmp_path / "backup.vault", **where)

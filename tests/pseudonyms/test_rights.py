@@ -237,7 +237,7 @@ def test_wrong_reasons(vault, reason):
 
 def history(vault, seen):
     """Remember every sealed chunk as it is now."""
-    rows = vault.database.read("select store, first, last, body from chunks")
+    rows = vault.database.read("select store, first, last, body from sealed")
     seen |= {(store, bytes(first), bytes(last), bytes(body)) for store, first, last, body in rows}
 
 
@@ -419,7 +419,7 @@ def test_restores_of_damaged_things(backed, file, key, tmp_path):
         Vault.restore(*where, erasures_from=tmp_path / "erasures", key_file=key)
     shutil.copy(tmp_path / "backup.vault", tmp_path / "cut.vault")
     with closing(sqlite3.connect(tmp_path / "cut.vault")) as connection, connection:
-        connection.execute("delete from register where number > 2")
+        connection.execute("delete from entries where number > 2")
     with pytest.raises(Tampered):
         Vault.restore(*where, erasures_from=tmp_path / "cut.vault", key_file=key)
     with pytest.raises(Tampered):

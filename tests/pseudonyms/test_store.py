@@ -86,7 +86,7 @@ def test_borders_of_chunks_are_no_part_of_a_key(vault, people):
     people.resolve(vault, **columns)
     for store in (vault.people.links, vault.people.aliases):
         heads = {key[:8].tobytes() for keys, _ in store.scan() for key in keys}
-        sides = vault.database.read("select first, last from chunks where store = ?", (store.store,))
+        sides = vault.database.read("select first, last from sealed where store = ?", (store.store,))
         assert len(sides) > 10 and not heads & {bytes(side) for row in sides for side in row}
 
 
@@ -384,7 +384,7 @@ def copies(file, folder):
 
 def cells(connection):
     """Every stored field: (table, column, rowid, value)."""
-    for table in ("header", "settings", "register", "chunks"):
+    for table in ("header", "settings", "entries", "sealed"):
         columns = [row[1] for row in connection.execute(f"pragma table_info({table})")]
         for column in columns:
             for row, value in connection.execute(f"select rowid, {column} from {table}").fetchall():
@@ -423,7 +423,7 @@ def test_one_flipped_bit_in_any_stored_field_is_noticed(full, key, tmp_path):
     with sqlite3.connect(full) as connection:
         every = list(cells(connection))
     connection.close()
-    assert {(table, column) for table, column, _, _ in every} >= {("chunks", "body"), ("register", "mac")}
+    assert {(table, column) for table, column, _, _ in every} >= {("sealed", "body"), ("entries", "mac")}
     generator = random.Random(5)
     for table, column, row, value in every:
         target = copies(full, tmp_path)
@@ -456,7 +456,7 @@ def test_a_field_of_another_kind_is_noticed(full, key, tmp_path, value):
 def test_a_missing_row_is_noticed(full, key, tmp_path):
     with sqlite3.connect(full) as connection:
         rows = {(table, row) for table, _, row, _ in cells(connection)}
-        last = connection.execute("select max(number) from register").fetchone()[0]
+        last = connection.execute("select max(number) from entries").fetchone()[0]
     connection.close()
     for table, row in sorted(rows):
         target = copies(full, tmp_path)
@@ -469,7 +469,7 @@ def test_a_missing_row_is_noticed(full, key, tmp_path):
 
 def test_rows_that_were_swapped_are_noticed(full, key, tmp_path):
     """Sealed under other places, though all of them are the vault's own."""
-    for table, column, place in (("chunks", "body", "store"), ("settings", "document, mac", "name")):
+    for table, column, place in (("sealed", "body", "store"), ("settings", "document, mac", "name")):
         target = copies(full, tmp_path)
         with sqlite3.connect(target) as connection:
             one, two = connection.execute(f"select rowid from {table} order by {place} limit 2").fetchall()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.pseudonyms.database import FORMER, schema
 from discreet.pseudonyms.errors import Tampered, VaultError
 from discreet.pseudonyms.keys import KeyFile
 from discreet.pseudonyms.vault import Vault
@@ -66,14 +67,16 @@ TABLES = {
 
 
 @pytest.fixture
-def served(old, make, place):
-    """Puts a vault of version 1 on a server, as it would have been there."""
-    if not place.startswith("postgresql"):
-        pytest.skip("of a server")
+def somewhere(old, make, place):
+    """Puts a vault of version 1 in a file, and on a server as it would have been there."""
 
     def put(name):
+        if not place.startswith("postgresql"):
+            return old / name
         with closing(sqlite3.connect(old / name)) as file, make(place) as vault, vault.database.transaction():
             vault.database.witness = None
+            for name, former in FORMER.items():
+                vault.database.write(f"alter table {name} rename to {former}")
             for table, columns in TABLES.items():
                 vault.database.write(f"delete from {table}")
                 places = ", ".join("?" for _ in columns.split(", "))
@@ -83,6 +86,14 @@ def served(old, make, place):
         return place
 
     return put
+
+
+@pytest.fixture
+def served(somewhere, place):
+    """On a server alone."""
+    if not place.startswith("postgresql"):
+        pytest.skip("of a server")
+    return somewhere
 
 
 def test_one_on_a_server(served, key, people):
@@ -102,6 +113,63 @@ def test_a_backup_on_a_server(served, key, old, source):
         assert vault.replay(old / source, anchor=ANCHOR).replayed
         assert not vault.find({"ssn": "3"}).known
         vault.verify(COPIED)
+
+
+OLDER = (
+    "insert into register (number, entry, mac) values (999, 'x', ?)",
+    "insert into chunks (store, first, last, body) values ('people', ?, ?, ?)",
+    "update chunks set last = ?, body = ? where store = ? and first = ?",
+    "delete from chunks where store = ?",
+)
+
+
+@pytest.mark.parametrize("sql", OLDER, ids=lambda sql: sql.split(" (")[0])
+def test_an_older_program_that_has_it_open_can_write_no_more(somewhere, key, sql):
+    """It keeps no sums: one change would be taken for tampering for good. These are its statements."""
+    place = somewhere("people.vault")
+    from discreet.pseudonyms.opening import connect
+
+    with closing(connect(place)) as older:
+        Vault.open(place, key_file=key).close()
+        with pytest.raises(VaultError), older.transaction():
+            older.write(sql, (b"x",) * sql.count("?"))
+    with Vault.open(place, key_file=key) as vault:
+        assert vault.verify(ANCHOR).entries == 8
+
+
+def test_another_process_brings_it_up_to_date_while_it_is_opened(somewhere, key, monkeypatch):
+    from discreet.pseudonyms import opening
+
+    place, unlock = somewhere("people.vault"), opening.unlock
+
+    def late(*given):
+        monkeypatch.setattr(opening, "unlock", unlock)
+        Vault.open(place, key_file=key).close()
+        return unlock(*given)
+
+    monkeypatch.setattr(opening, "unlock", late)
+    with Vault.open(place, key_file=key) as vault:
+        assert vault.verify(ANCHOR).entries == 8
+
+
+def test_another_process_brings_it_up_to_date_while_its_state_is_read(somewhere, key, monkeypatch):
+    from discreet.pseudonyms import opening
+    from discreet.pseudonyms.settings import Settings
+
+    place, get = somewhere("people.vault"), Settings.get
+    with closing(opening.connect(place)) as database:
+        name, master = opening.unlock(database, key)
+        vault = Vault(database, master, name)
+
+        def late(*given):
+            found = get(*given)
+            monkeypatch.setattr(Settings, "get", get)
+            Vault.open(place, key_file=key).close()
+            return found
+
+        monkeypatch.setattr(Settings, "get", late)
+        assert vault.state()["version"] == 1
+        assert vault.state()["version"] == 2
 
 
 def test_a_damaged_one_is_not_made_good(old, key):
@@ -131,7 +199,12 @@ def test_it_is_not_taken_back_to_version_1(old, key):
             "update settings set document = ?, mac = ? where kind = 'state' and name = 'vault'", state[0]
         )
         vault.database.write("update header set document = ?", header[0])
+        for statement, (name, former) in zip(schema(1)[2:], FORMER.items(), strict=True):
+            vault.database.write(statement)
+            vault.database.write(f"insert into {former} select * from {name}")
+            vault.database.write(f"drop table {name}")
         vault.database.write("pragma user_version = 1")
+        vault.database.witness = None
     with pytest.raises(Tampered, match="state"):
         Vault.open(old / "people.vault", key_file=key)
 
@@ -155,7 +228,7 @@ def test_an_old_backup_is_restored_from(old, key, source, corrections):
     done = Vault.restore(
         old / "new.vault", old / "backup.vault", erasures_from=old / source, anchor=ANCHOR, key_file=key
     )
-    assert done.replayed and done.corrections == corrections and done.lost >= 3
+    assert done.replayed and done.corrections == corrections == done.pruned and done.lost >= 3
     with Vault.open(old / "new.vault", key_file=key) as vault:
         vault.verify(COPIED)
         assert not vault.find({"ssn": "3"}).known and vault.find({"ssn": "1"}).models == ("forest",)

@@ -221,8 +221,9 @@ def restore(
         discreet vault restore clinic-2026-05-03.vault clinic.vault \
             --anchor 12-5f0c...
 
-    With --erasures-from, the anchor is the newest you kept: the file has to reach it. Alone, it is the one that
-    `backup` printed, and your word that nothing happened since.
+    With --erasures-from, the anchor is the newest you kept: the file has to reach it; without one, a file that is not
+    the newest is taken too. Alone, the anchor is the one that `backup` printed, and your word that nothing happened
+    since.
     """
     from dataclasses import asdict
 
@@ -250,6 +251,8 @@ def _restored(done: Restored) -> str:
     ]
     if done.corrections != 0:
         lines.append("Correct again what was corrected since.")
+    if done.pruned != 0:
+        lines.append("People who were pruned since may be back: discreet vault prune.")
     if done.old_secret:
         lines.append("It opens with the OLD secret again: discreet vault rotate --wrapping.")
     if not done.cleaned:

@@ -69,7 +69,7 @@ def _stores(vault: Vault) -> None:
     stores = [*vault.people.stores(), vault.suppression.store]
     stores += [vault.uses.store(run.uid) for run in runs(vault) if run.located]
     known = {store.store for store in stores}
-    if {name for (name,) in vault.database.read("select distinct store from chunks")} != known:
+    if {name for (name,) in vault.database.read("select distinct store from sealed")} != known:
         raise Tampered("The vault holds records that nothing in the register tells of, or lost some.")
     for store in stores:
         store.count()

@@ -1,6 +1,6 @@
 """Sorted records in sealed chunks: how a vault stores whatever concerns people.
 
-A store maps fixed-width keys (keyed tags) to fixed-width values. Its records are sorted by key and cut into chunks of
+A store maps fixed-width keys (keyed tags) to fixed-width values. Its records are sorted by key and cut into sealed of
 about 4 kB. A chunk covers an interval of keys, [first, last] of their leading eight bytes; the intervals of a store are
 a partition of all keys, so that a chunk that was taken away is noticed like one that was changed. Each chunk is sealed
 with AES-256-GCM under the store's own key, a fresh random nonce, and (store, first, last) as associated data: any
@@ -40,10 +40,10 @@ BODY = 4096  # bytes of records in a full chunk
 BATCH = 256  # chunks read at once
 FEW = 32  # chunks looked up one by one, before it is asked again how dense the keys are
 
-_COVERING = "select first, last, body from chunks where store = ? and first <= ? order by first desc limit 1"
-_FOLLOWING = f"select first, last, body from chunks where store = ? and first >= ? order by first limit {BATCH}"
-_INSERT = "insert into chunks (store, first, last, body) values (?, ?, ?, ?)"
-_UPDATE = "update chunks set last = ?, body = ? where store = ? and first = ?"
+_COVERING = "select first, last, body from sealed where store = ? and first <= ? order by first desc limit 1"
+_FOLLOWING = f"select first, last, body from sealed where store = ? and first >= ? order by first limit {BATCH}"
+_INSERT = "insert into sealed (store, first, last, body) values (?, ?, ?, ?)"
+_UPDATE = "update sealed set last = ?, body = ? where store = ? and first = ?"
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Chunks:
     def drop(self) -> None:
         """Remove the store with all that is in it, inside a transaction."""
         self._tell([chunk.name for chunk in self._chunks()], [])
-        self._database.write("delete from chunks where store = ?", (self.store,))
+        self._database.write("delete from sealed where store = ?", (self.store,))
 
     def _covering(self, sought: Prefixes) -> Iterator[tuple[int, int, list[Chunk]]]:
         """(start, stop, chunks): in order, chunks that cover sought[start:stop] and no others."""

@@ -13,14 +13,15 @@ Statements hold `?` for values, always bound and never formatted. Four tables:
 | --- | --- | --- |
 | header | version, name of the vault, wrapped keys; read before the vault is unlocked | the wrapping |
 | settings | purposes, partners, key versions, fields, tables | a MAC per row, and the register |
-| register | records of processing | a chain of MACs |
-| chunks | whatever concerns people: sealed, see `chunks.py` | authenticated encryption |
+| entries | the register: records of processing | a chain of MACs |
+| sealed | whatever concerns people: sealed, see `chunks.py` | authenticated encryption |
 
 That none of the rows is missing, too much or an older one is kept by the witness: sums over all of them (`sums.py`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
@@ -35,10 +36,12 @@ SCHEMA = (
     "create table header (document text not null)",
     "create table settings (kind text not null, name text not null, document text not null, mac blob not null,"
     " primary key (kind, name))",
-    "create table register (number integer primary key, entry text not null, mac blob not null)",
-    "create table chunks (store text not null, first blob not null, last blob not null, body blob not null,"
+    'create table "entries" (number integer primary key, entry text not null, mac blob not null)',
+    'create table "sealed" (store text not null, first blob not null, last blob not null, body blob not null,'
     " primary key (store, first))",
 )
+TABLES = ("header", "settings", "entries", "sealed")
+FORMER = {"entries": "register", "sealed": "chunks"}  # what tables were called in version 1
 
 
 class Witness(Protocol):
@@ -64,6 +67,7 @@ class Database(Protocol):
     """Rows on disk."""
 
     witness: Witness | None
+    version: int  # of its tables, as `inspect` found them
 
     @property
     def inside(self) -> bool:
@@ -94,7 +98,7 @@ class Database(Protocol):
         """Refuse tables, triggers and the like that are not the vault's own; deep: also pages and indexes that fail."""
 
     def stamp(self) -> None:
-        """Say, inside a transaction, that the tables are of the present version."""
+        """Make the tables, inside a transaction, those of the present version, and say so."""
 
     def backup(self, path: str, marked: Callable[[str], str]) -> None:
         """A consistent copy in a file of its own; its header is marked."""
@@ -107,6 +111,31 @@ def require_transaction(inside: bool) -> None:
     """Refuse a write that could be half done."""
     if not inside:
         raise VaultError("A vault is written inside a transaction only.")
+
+
+def former(name: str, version: int) -> str:
+    """What a table was called in a version.
+
+    >>> former("entries", 1), former("entries", VERSION), former("header", 1)
+    ('register', 'entries', 'header')
+    """
+    return FORMER.get(name, name) if version == 1 else name
+
+
+def schema(version: int) -> tuple[str, ...]:
+    """The statements that made the tables of a version; SQLite keeps them as text, and quotes what was renamed."""
+    if version == VERSION:
+        return SCHEMA
+    return tuple(re.sub(r'"(\w+)"', lambda name: former(name[1], version), sql) for sql in SCHEMA)
+
+
+def spelled(sql: str, version: int) -> str:
+    """A query for the tables of a version; older ones are read, when they are a source or are brought up to date.
+
+    >>> spelled("select mac from entries where number = ?", 1)
+    'select mac from register where number = ?'
+    """
+    return sql if version == VERSION else re.sub(r"(?<= from )\w+", lambda name: former(name[0], version), sql)
 
 
 def check_version(version: object) -> None:

@@ -7,7 +7,8 @@
 | the backup's own anchor | nothing: it is the holder's word that nothing happened since, and registered so | nothing |
 
 Taken over: erasures, fields, purposes, partners and their revocation, key versions, models, tables and who is in them.
-Links of people first seen after the backup are not: those people get new ids. Nor are corrections, which are counted.
+Links of people first seen after the backup are not: those people get new ids. Nor are corrections, nor what `prune`
+forgot; both are counted.
 That a source is *the latest* only an anchor can prove, from after it or of it.
 """
 
@@ -31,6 +32,7 @@ from discreet.pseudonyms.chunks import Bytes
 from discreet.pseudonyms.drafts import draft, publish
 from discreet.pseudonyms.entries import Entry
 from discreet.pseudonyms.errors import Tampered, VaultError
+from discreet.pseudonyms.handles import Handle
 from discreet.pseudonyms.register import Anchor, Register
 from discreet.pseudonyms.runs import runs
 from discreet.pseudonyms.suppression import Line
@@ -44,7 +46,7 @@ Documents = Mapping[str, Mapping[str, dict[str, Any]]]  # settings by kind and n
 
 FORM = b"discreet erasures "
 MAGIC = FORM + b"3\n"
-READS = (FORM + b"2\n", MAGIC)  # form 2 does not tell of corrections
+READS = (FORM + b"2\n", MAGIC)  # form 2 does not tell of corrections, nor of people who were pruned
 HEAD = 32  # bytes of a MAC of the register
 DECLARED = ("schema", "purpose", "partner", "keys", "model")
 MADE = ("purpose", "table", "partner", "categories", "rows", "recipients", "retention", "basis", "details")
@@ -68,6 +70,7 @@ class Later:
     anchor : the state of its own register.
     listed : how many tags each erasure put on the suppression list, by the number of its entry.
     corrected : the numbers of entries of corrections; None if that is not known.
+    pruned : how many people each `prune` forgot, by the number of its entry; None if that is not known.
     purged, rewrapped : the numbers of the last entries of a purge, and of a change of the secret; 0 if there is none.
     lines : the suppression list.
     settings : what is declared, and "table"; None if nothing happened since.
@@ -80,6 +83,7 @@ class Later:
     anchor: Anchor
     listed: tuple[tuple[int, int], ...] = ()
     corrected: tuple[int, ...] | None = ()
+    pruned: tuple[tuple[int, int], ...] | None = ()
     purged: int = 0
     rewrapped: int = 0
     lines: tuple[Line, ...] = ()
@@ -100,6 +104,10 @@ class Later:
         """How many corrections there were after an entry; None if that is not known."""
         return None if self.corrected is None else sum(number > entry for number in self.corrected)
 
+    def stale(self, entry: int) -> int | None:
+        """How many people were pruned after an entry; None if that is not known."""
+        return None if self.pruned is None else sum(count for number, count in self.pruned if number > entry)
+
 
 def known(vault: Vault, base: Anchor) -> Later:
     """What a vault knows, as the source of a restore; its settings and suppression list are checked."""
@@ -113,6 +121,7 @@ def known(vault: Vault, base: Anchor) -> Later:
         base=base,
         anchor=vault.register.anchor(),
         corrected=tuple(e.number for e in entries if e.act == "correct"),
+        pruned=tuple((e.number, int(e.rows or 0)) for e in entries if e.act == "prune"),
         listed=tuple((e.number, int(e.details["suppressed"])) for e in entries if e.act in ("erase", "restore")),
         purged=max((e.number for e in entries if e.act == "purge"), default=0),
         rewrapped=max((e.number for e in entries if e.act == "rewrap"), default=0),
@@ -142,6 +151,7 @@ def seal(vault: Vault, path: str | os.PathLike[str]) -> Anchor:
         "heads": heads.hex(),
         "listed": found.listed,
         "corrected": found.corrected,
+        "pruned": found.pruned,
         "purged": found.purged,
         "rewrapped": found.rewrapped,
         "lines": [[line.tag.hex(), line.until, line.entry, line.known_by.hex()] for line in found.lines],
@@ -168,13 +178,14 @@ def _unsealed(vault: Vault, content: bytes, newest: Anchor | None) -> Later:
         raise VaultError("The file of erasures was changed, or belongs to another vault.") from None
     document = json.loads(text)
     heads = bytes.fromhex(document["heads"])
-    corrected = document.get("corrected")
+    corrected, pruned = document.get("corrected"), document.get("pruned")
     return Later(
         by="a file of erasures",
         base=_continued(heads, vault, newest),
         anchor=Anchor(len(heads) // HEAD, heads[-HEAD:].hex()),
         listed=tuple((number, count) for number, count in document["listed"]),
         corrected=None if corrected is None else tuple(corrected),
+        pruned=None if pruned is None else tuple((number, count) for number, count in pruned),
         purged=document["purged"],
         rewrapped=document["rewrapped"],
         lines=tuple(Line(bytes.fromhex(tag), day, n, bytes.fromhex(by)) for tag, day, n, by in document["lines"]),
@@ -214,6 +225,7 @@ def told(vault: Vault, source: Source, newest: Anchor | None = None) -> Iterator
         yield _unsealed(vault, content, newest)
         return
     with closing(opening.connect(source)) as database, database.snapshot():
+        database.inspect()  # it may have been brought up to date since it was opened
         if opening.read_header(database)["vault"] != vault.name:
             raise VaultError("The backup is of another vault than the one that tells of erasures.")
         later = vault.over(database)
@@ -237,8 +249,8 @@ def _base(vault: Vault, register: Register, newest: Anchor | None) -> Anchor:
 
 
 def _content(source: str | os.PathLike[str]) -> bytes | None:
-    with open(source, "rb") as file:
-        return file.read() if file.read(len(FORM)) == FORM and not file.seek(0) else None
+    with Handle(source) as handle:  # it may be a vault that is open here
+        return b"".join(handle.pieces()) if handle.read(len(FORM)) == FORM else None
 
 
 def _word(vault: Vault, source: Source, newest: Anchor | None) -> Later:

@@ -4,7 +4,8 @@
 | --- | --- |
 | it is asked for again, with the same keys, fields and erased people | the same file |
 | the process ends | it is removed |
-| the process is killed | the next one that lends a file here removes it: each has a lock, held by its maker |
+| the process is killed | the next one that lends a file removes it: each has a lock, held by its maker |
+| a file system without locks | it is removed at the end of the process alone |
 
 It lies where `XDG_RUNTIME_DIR` says, which is memory of one user, or else among temporary files; mode 0600, in a folder
 of mode 0700. A plan may be computed at any time, so it stays until the process ends.
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
 
 PREFIX = "discreet-"
+RUNTIME = "/run/user"  # where systems with systemd have a folder in memory for each user
 _lent: dict[tuple[str, str], str] = {}  # the newest file by vault and key id
 
 
@@ -38,7 +40,8 @@ def lent(vault: Vault, version: Version, worker: Worker, who: str | None = None)
     known = _lent.get((vault.name, version.key_id))
     if known is not None and _fits(known, worker):
         return known
-    _sweep(_base())
+    for base in _bases():
+        _sweep(base)
     folder = _folder()
     try:
         path = os.path.join(folder, "worker")
@@ -71,11 +74,18 @@ def _base() -> str:
     return tempfile.gettempdir()
 
 
+def _bases() -> list[str]:
+    """Where folders may have been left, also by a process with another environment."""
+    return list(dict.fromkeys((_base(), f"{RUNTIME}/{os.geteuid()}", tempfile.gettempdir())))
+
+
 def _folder() -> str:
     """A new folder of mode 0700 with a lock that is held to the end of the process."""
     folder = tempfile.mkdtemp(prefix=PREFIX, dir=_base())
-    handle = os.open(os.path.join(folder, "worker.lock"), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-    hold(handle)
+    lock = os.path.join(folder, "worker.lock")
+    handle = os.open(lock + ".new", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    if hold(handle):  # before it has its name: a folder with a lock that nobody holds is taken for left over
+        os.rename(lock + ".new", lock)
     atexit.register(_remove, folder, os.getpid())
     return folder
 

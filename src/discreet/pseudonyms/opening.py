@@ -135,7 +135,6 @@ def unmark(database: Database) -> None:
 def upgrade(database: Database) -> None:
     """Say in the header, inside a transaction, that the vault is of the present version."""
     _put(database, _text({**read_header(database), "version": VERSION}))
-    database.stamp()
 
 
 def rewrap(database: Database, master: Master, given: Passphrase | KeyFile) -> None:

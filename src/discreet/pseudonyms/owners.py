@@ -8,7 +8,8 @@ placeholder: of these it is only kept how many there are, or every new row would
 | up to 64 | a record for each: their id |
 | more | one record: eight zeros, and their number |
 
-A placeholder stays one until its last owner is gone. An id begins with eight zeros with probability 2^-64.
+A placeholder stays one until its last owner is gone, and is on no list of erased people. An id begins with eight zeros
+with probability 2^-64.
 """
 
 from __future__ import annotations
@@ -55,6 +56,11 @@ class Owners:
                 listed[tag].add(owner)
         self._write(keys, listed, crowds)
         return {tag: crowds[tag] if tag in crowds else len(listed[tag]) for tag in tags}
+
+    def placeholders(self, tags: Bytes) -> set[bytes]:
+        """Which of the tags, (n, 16), are placeholders: they name nobody, also when the last owner is erased."""
+        distinct = np.unique(tags, axis=0)
+        return set(self._read([tag.tobytes() for tag in distinct], distinct)[1])
 
     def last(self, tag: Bytes) -> Bytes | None:
         """The one owner of a tag, (1, 16); None if there are more, or only their number is known."""

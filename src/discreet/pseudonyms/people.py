@@ -211,7 +211,7 @@ class People:
     def remove(self, id: Bytes, tags: Bytes) -> Bytes:
         """Cut every link to an id, inside a transaction; `tags` are those it was found by.
 
-        Returns all its tags, (m, 16), but for those that are also other people's.
+        Returns all its tags, (m, 16), but for those that are also other people's, and placeholders.
         """
         return self.cut({id.tobytes(): [tag.tobytes() for tag in tags]})
 
@@ -222,12 +222,15 @@ class People:
         pairs = [(tag, id) for id, tags in people.items() for tag in sorted({*tags, *own[id]})]
         gone, whose = _array([tag for tag, _ in pairs]), _array([id for _, id in pairs])
         found = self.links.get(gone)
-        self.links.remove(gone[found.known & (found.values == whose).all(axis=1)])
+        linked = found.known & (found.values == whose).all(axis=1)
+        self.links.remove(gone[linked])
         self.aliases.remove(ids)
         self.former.remove(ids)
-        several = np.flatnonzero(self.shared.get(gone).known)
+        theirs = linked | np.array([tag in own[id] for tag, id in pairs], bool)  # an id may have been merged meanwhile
+        several = np.flatnonzero(self.shared.get(gone).known & theirs)
+        placeholders = self.owners.placeholders(gone)
         left = self.owners.change(drop=[pairs[place] for place in several])
-        return _array(sorted({tag for tag, _ in pairs if not left.get(tag)}))
+        return _array(sorted({tag for tag, _ in pairs if not left.get(tag) and tag not in placeholders}))
 
     def take_off(self, id: Bytes, tags: Bytes) -> bool:
         """Take tags off a person, inside a transaction; False if none is theirs, or no other is left."""

@@ -25,12 +25,21 @@ from typing import Any
 
 from discreet.errors import NotSupported
 from discreet.pseudonyms.addresses import here, tls
-from discreet.pseudonyms.database import VERSION, Database, Witness, check_version, require_transaction
+from discreet.pseudonyms.database import (
+    FORMER,
+    TABLES,
+    VERSION,
+    Database,
+    Witness,
+    check_version,
+    former,
+    require_transaction,
+    spelled,
+)
 from discreet.pseudonyms.errors import Tampered, VaultError
 from discreet.pseudonyms.servers import Draft, dialect, make
 
 WAIT = 60  # seconds for another writer to finish
-TABLES = ("header", "settings", "register", "chunks")
 
 _TABLES = (
     "select relname from pg_class where relnamespace = to_regnamespace(?) and relkind in ('r', 'p', 'v', 'm', 'f')"
@@ -49,6 +58,7 @@ class Postgres:
         self._depth = 0
         self._reading = False
         self.witness: Witness | None = None
+        self.version = VERSION
         self._engine, self.schema, self.place = _engine(url)
         with _spoken(self.place):
             self._connection: Any = self._engine.connect()
@@ -86,14 +96,17 @@ class Postgres:
         version = re.fullmatch(r"discreet vault ([0-9]+)", found or "")
         if version is None:
             raise VaultError(f"There is no vault at {self.place}. Hint: Vault.create(...).")
-        check_version(int(version[1]))
+        self.version = int(version[1])
+        check_version(self.version)
 
     def read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
         with self._lock, _spoken(self.place):
             connection = self._open()
             try:
-                return [tuple(row) for row in connection.exec_driver_sql(dialect(sql), tuple(values))]
+                return [
+                    tuple(row) for row in connection.exec_driver_sql(dialect(spelled(sql, self.version)), tuple(values))
+                ]
             finally:
                 if not self._depth and not self._reading:
                     self._rollback()  # ends the implicit transaction: the next read sees what others wrote
@@ -123,6 +136,8 @@ class Postgres:
         with _spoken(self.place):
             connection = self._open()
             try:
+                # what is read after the wait must be what the writer before left, whatever the server's default
+                connection.exec_driver_sql("set transaction isolation level read committed, read write")
                 connection.exec_driver_sql(f"set local lock_timeout = '{WAIT}s'")
                 connection.exec_driver_sql(
                     "select pg_advisory_xact_lock(hashtext('discreet'), hashtext(%s))", (self.schema,)
@@ -183,19 +198,21 @@ class Postgres:
 
     def inspect(self, deep: bool = False) -> None:
         """Look for tables, triggers and rules that are not the vault's; pages and indexes are the server's to check."""
-        tables = [row[0] for row in self.read(_TABLES, (self.schema,))]
-        if (
-            sorted(tables) != sorted(TABLES)
-            or self.read(_TRIGGERS, (self.schema,))
-            or self.read(_RULES, (self.schema,))
-        ):
+        with self.snapshot():
+            self._inspect()
+            tables = [row[0] for row in self.read(_TABLES, (self.schema,))]
+            others = [row for sql in (_TRIGGERS, _RULES) for row in self.read(sql, (self.schema,))]
+        if sorted(tables) != sorted(former(name, self.version) for name in TABLES) or others:
             raise Tampered(
                 f"The vault at {self.place} has tables, triggers or rules that are not its own, or lacks some."
             )
 
     def stamp(self) -> None:
-        """The version in the comment of the schema."""
+        """Rename tables, and put the version in the comment of the schema."""
+        for name, old in FORMER.items():
+            self.write(f"alter table {old} rename to {name}")
         self.write(f"comment on schema \"{self.schema}\" is 'discreet vault {VERSION}'")
+        self.version = VERSION
 
     def backup(self, path: str, marked: Callable[[str], str]) -> None:
         """The server's own tools do that."""
@@ -258,6 +275,7 @@ def _spoken(place: str) -> Iterator[None]:
 
 def _hint(code: str) -> str:
     hints = {
+        "40001": "another program changed the same rows meanwhile; nothing of this step was written; try again.",
         "28P01": "user or password are wrong.",
         "28000": "the server does not let this user in.",
         "3D000": "there is no such database.",

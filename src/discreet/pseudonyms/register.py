@@ -31,8 +31,8 @@ from discreet.pseudonyms.entries import Entry, now, today
 from discreet.pseudonyms.errors import Tampered
 from discreet.pseudonyms.netstrings import netstrings
 
-_LAST = "select number, mac from register order by number desc limit 1"
-_INSERT = "insert into register (number, entry, mac) values (?, ?, ?)"
+_LAST = "select number, mac from entries order by number desc limit 1"
+_INSERT = "insert into entries (number, entry, mac) values (?, ?, ?)"
 BATCH = 1000
 LISTING = ("erase", "purge", "restore")  # acts that change the suppression list
 LISTED = "lines of the suppression list"
@@ -134,19 +134,19 @@ class Register:
 
     def at(self, number: int) -> Anchor:
         """The state just after an entry."""
-        rows = self._database.read("select mac from register where number = ?", (number,))
+        rows = self._database.read("select mac from entries where number = ?", (number,))
         if not rows:
             raise Tampered(f"The register has no entry {number}.")
         return Anchor(number, bytes(rows[0][0]).hex())
 
     def has(self, anchor: Anchor) -> bool:
         """Whether an anchor is of this register, as far as its entries are sound."""
-        rows = self._database.read("select mac from register where number = ?", (anchor.count,))
+        rows = self._database.read("select mac from entries where number = ?", (anchor.count,))
         return any(isinstance(mac, bytes | memoryview) and bytes(mac).hex() == anchor.head for (mac,) in rows)
 
     def entry(self, number: int) -> Entry:
         """One entry; `verify` checks it."""
-        rows = self._database.read("select entry from register where number = ?", (number,))
+        rows = self._database.read("select entry from entries where number = ?", (number,))
         if not rows:
             raise Tampered(f"The register has no entry {number}.")
         return Entry.read(number, rows[0][0])
@@ -199,7 +199,7 @@ class Register:
         number, before = 0, self._start
         while True:
             rows = self._database.read(
-                f"select number, entry, mac from register where number > ? order by number limit {BATCH}", (number,)
+                f"select number, entry, mac from entries where number > ? order by number limit {BATCH}", (number,)
             )
             for at, text, mac in rows:
                 number += 1
@@ -209,7 +209,7 @@ class Register:
                 yield Entry.read(number, text), before
             if not rows:
                 break
-        if self._database.read("select count(*) from register where number < 1")[0][0]:
+        if self._database.read("select count(*) from entries where number < 1")[0][0]:
             raise Tampered("The register holds an entry before its first.")
 
     def _sound(self, number: int, before: bytes, text: Any, mac: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,9 +67,21 @@ def called(request: Request) -> str | None:
     return Path(request.out).name.partition(".")[0] or None
 
 
-def tell(request: Request, totals: Totals, run: Run) -> None:
-    """Warn of rows that are of nobody, and hand over the record."""
+def warn(totals: Totals) -> None:
+    """Warn of rows that are of nobody, before the table is recorded: who makes errors of warnings gets no table."""
     if remark := totals.remark():
-        warnings.warn(remark, RowsWarning, stacklevel=5)
+        warnings.warn(remark, RowsWarning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """How many calls up the first is that is not discreet's, as seen from the caller."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("discreet."):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def tell(request: Request, run: Run) -> None:
+    """Hand over the record."""
     if request.recorded is not None:
         request.recorded(run)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import shutil
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from discreet.pseudonyms.drafts import draft, publish, unused
 from discreet.pseudonyms.entries import words
 from discreet.pseudonyms.errors import VaultError
 from discreet.pseudonyms.forgetting import forget
+from discreet.pseudonyms.handles import Handle
 from discreet.pseudonyms.keys import KeyFile, Passphrase
 from discreet.pseudonyms.later import DECLARED, Later, Source, seal, told
 from discreet.pseudonyms.register import Anchor
@@ -48,6 +48,8 @@ class Restored:
     tables : how many later tables are known again.
     corrections : how many later corrections are lost: what was taken off somebody is back, to be corrected again
         (`vault.correct`). The register holds no person, so it is not known whose. None if the source does not tell.
+    pruned : how many people `prune` forgot later; whom of them the backup knew is back (`vault.prune` again). None if
+        the source does not tell.
     old_secret : whether the vault got another secret after the backup; it opens with the old one: `vault.rewrap`.
     cleaned : whether no old byte is left in the log; otherwise `vault.tidy()` later, or it is a server's to forget.
     """
@@ -59,6 +61,7 @@ class Restored:
     old_secret: bool
     cleaned: bool
     corrections: int | None = 0
+    pruned: int | None = 0
 
 
 def backup(vault: Vault, path: str | os.PathLike[str], *, who: str | None = None) -> Anchor:
@@ -125,10 +128,10 @@ def _copy(source: str | os.PathLike[str], temporary: str) -> None:
     if os.path.exists(log) and os.path.getsize(log):
         raise VaultError("The backup is in use: it has a log beside it. Hint: close whatever has it open.")
     with (
-        open(source, "rb") as read,
+        Handle(source) as handle,
         os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as written,
     ):
-        shutil.copyfileobj(read, written)
+        written.writelines(handle.pieces())
 
 
 def replay(
@@ -152,7 +155,8 @@ def replay(
 
 
 def _replayed(vault: Vault, later: Later, who: str | None) -> Restored:
-    lines, corrections = later.after(later.base.count), later.corrections(later.base.count)
+    base = later.base.count
+    lines, corrections, pruned = later.after(base), later.corrections(base), later.stale(base)
     changes = _declared(vault, later)
     tables, others = _tables(vault, later, who)
     number = vault.register.anchor().count + 1
@@ -168,16 +172,18 @@ def _replayed(vault: Vault, later: Later, who: str | None) -> Restored:
         "told by": later.by,
         "tables": tables,
         "corrections lost": "not told" if corrections is None else corrections,
+        "people pruned": "not told" if pruned is None else pruned,
     }
     vault.register.append("restore", who=who, rows=len(lines), details=details, changes=tuple(changes))
     return Restored(
         entry=number,
         replayed=len(lines),
-        lost=max(later.anchor.count - later.base.count, 0),
+        lost=max(later.anchor.count - base, 0),
         tables=tables,
-        old_secret=later.rewrapped > later.base.count,
+        old_secret=later.rewrapped > base,
         cleaned=False,
         corrections=corrections,
+        pruned=pruned,
     )
 
 
@@ -209,7 +215,8 @@ def _tables(vault: Vault, later: Later, who: str | None) -> tuple[int, list[Chan
 
 
 def _retired(vault: Vault, uid: str, old: dict[str, Any], who: str | None) -> None:
-    vault.uses.drop(uid)
+    if old["located"]:  # otherwise nobody is stored under it
+        vault.uses.drop(uid)
     content = {name: old[name] for name in ("purpose", "table", "partner")}
     change = vault.settings.remove("table", uid)
     vault.register.append("retire", who=who, changes=(change,), details={"uid": uid}, **content)

@@ -83,7 +83,8 @@ def _needed(vault: Vault, run: Run, gone: bool) -> list[str]:
 def _end(vault: Vault, run: Run, stay: bool, gone: bool) -> Any:
     if stay:
         return vault.settings.put("table", run.uid, document(replace(run, recipients=() if gone else run.recipients)))
-    vault.uses.drop(run.uid)
+    if run.located:  # otherwise nobody is stored under it
+        vault.uses.drop(run.uid)
     return vault.settings.remove("table", run.uid)
 
 

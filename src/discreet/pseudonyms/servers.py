@@ -13,6 +13,7 @@ from discreet.pseudonyms.errors import VaultError
 
 def make(connection: Any, schema: str, place: str) -> None:
     """The tables of a vault in a schema that is not there yet."""
+    connection.exec_driver_sql("set transaction isolation level read committed, read write")
     # two that make the same vault at once: the second waits, then sees it
     connection.exec_driver_sql("select pg_advisory_xact_lock(hashtext('discreet'), hashtext(%s))", (schema,))
     if connection.exec_driver_sql("select to_regnamespace(%s)", (schema,)).scalar() is not None:
@@ -35,6 +36,7 @@ class Draft:
         self._connection = connection
         self._depth = 0
         self.witness: Witness | None = None
+        self.version = VERSION
 
     @property
     def inside(self) -> bool:

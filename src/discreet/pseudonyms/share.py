@@ -13,7 +13,7 @@ from discreet.pseudonyms.keyring import Version
 from discreet.pseudonyms.lines import Dialect
 from discreet.pseudonyms.moving import Moving
 from discreet.pseudonyms.naming import Policy
-from discreet.pseudonyms.request import Identifiers, Recorded, Request, Retention, called, tell
+from discreet.pseudonyms.request import Identifiers, Recorded, Request, Retention, called, tell, warn
 from discreet.pseudonyms.shuffle import ordered
 from discreet.pseudonyms.streams import Job
 from discreet.pseudonyms.tables import Making
@@ -185,6 +185,7 @@ def _moved(vault: Vault, act: str, table: Any, old: dict[str, TokenKeys], versio
     made: list[runs.Run] = []
 
     def record(rest: Sequence[str]) -> None:
+        warn(moving.totals)
         run = runs.record(
             vault, act, table=called(request), version=version, mark=mark, ids=moving.ids,
             columns=[request.column, *rest], rows=moving.totals.rows, who=request.who,
@@ -196,7 +197,7 @@ def _moved(vault: Vault, act: str, table: Any, old: dict[str, TokenKeys], versio
         result = _moved_file(table, request, moving, record)
     else:
         result = _moved_frame(table, request, moving, record)
-    tell(request, moving.totals, made[0])
+    tell(request, made[0])
     return result
 
 

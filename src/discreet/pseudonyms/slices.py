@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.pseudonyms.messages import Messages
-from discreet.pseudonyms.naming import Resolve, Resolved
+from discreet.pseudonyms.naming import Bytes, Resolved
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
@@ -19,16 +19,30 @@ if TYPE_CHECKING:
 SLICE = 1 << 18  # distinct rows
 
 
-def resolver(vault: Vault) -> Resolve:
-    """Who rows are of, slice by slice."""
+class Slices:
+    """Who rows are of, slice by slice.
 
-    def resolve(found: Messages) -> Resolved:
-        if found.rows <= SLICE or vault.links == "derived":
-            return vault.resolve(found)
-        parts = [vault.resolve(found.slice(start, start + SLICE)) for start in range(0, found.rows, SLICE)]
+    Attributes
+    ----------
+    written : the ids of people in each slice of the last call: they are in the vault, whatever happens next.
+    """
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self.written: list[Bytes] = []
+
+    def __call__(self, found: Messages) -> Resolved:
+        """All rows."""
+        self.written.clear()
+        if found.rows <= SLICE or self._vault.links == "derived":
+            return self._one(found)
+        parts = [self._one(found.slice(start, start + SLICE)) for start in range(0, found.rows, SLICE)]
         ids, person, suppressed = (
             np.concatenate([getattr(one, name) for one in parts]) for name in ("ids", "person", "suppressed")
         )
-        return Resolved(vault.people.present(ids), person, suppressed)
+        return Resolved(self._vault.people.present(ids), person, suppressed)
 
-    return resolve
+    def _one(self, found: Messages) -> Resolved:
+        answer = self._vault.resolve(found)
+        self.written.append(answer.ids[answer.person])
+        return answer

@@ -63,7 +63,7 @@ def on_spark(
     | a source that changes between the two readings | rows that came meanwhile are not known to `find` |
     """
     from discreet.engines.spark_failures import guarded  # what Spark says of a failure may hold values
-    from discreet.pseudonyms.request import tell
+    from discreet.pseudonyms.request import tell, warn
 
     worker = Worker.of(vault, version)
     schema = guarded(dataframe, lambda: dataframe.schema)
@@ -76,6 +76,7 @@ def on_spark(
     _refuse(totals, task)
     if crowd is not None:
         spark_crowd.check(_plain(dataframe), task, crowd[0], quasi)
+    warn(totals)
     run = runs.record(
         vault,
         request.act,
@@ -90,7 +91,7 @@ def on_spark(
         who=request.who,
         details=totals.details(),
     )
-    tell(request, totals, run)
+    tell(request, run)
     return _named(dataframe, schema, task)
 
 

@@ -27,9 +27,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from discreet.pseudonyms.database import SCHEMA, VERSION, Database, Witness, check_version, require_transaction
+from discreet.pseudonyms.database import (
+    FORMER,
+    SCHEMA,
+    VERSION,
+    Database,
+    Witness,
+    check_version,
+    require_transaction,
+    schema,
+    spelled,
+)
 from discreet.pseudonyms.drafts import draft, publish, sweep
 from discreet.pseudonyms.errors import Tampered, VaultError
+from discreet.pseudonyms.handles import Handle
 
 APPLICATION = 0x64637631  # "dcv1", in the file's own header: says that it is a vault
 WAIT = 60.0  # seconds for another writer to finish
@@ -59,7 +70,9 @@ class Sqlite:
         self._lock = threading.RLock()
         self._depth = 0
         self.witness: Witness | None = None
-        self._connection: sqlite3.Connection | None = _connect(self.path)
+        self.version = VERSION
+        self._handle, connection = _held(self.path)
+        self._connection: sqlite3.Connection | None = connection
 
     def __repr__(self) -> str:
         """The file, nothing of what it holds."""
@@ -86,7 +99,7 @@ class Sqlite:
     def read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
         with self._lock, _spoken(self.path):
-            return self._open().execute(sql, values).fetchall()
+            return self._open().execute(spelled(sql, self.version), values).fetchall()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -164,7 +177,11 @@ class Sqlite:
 
     def inspect(self, deep: bool = False) -> None:
         """Compare the file's schema with the vault's; deep: also let SQLite check every page and index."""
-        if set(self.read(_SCHEMA)) != _own():
+        with self.snapshot():
+            ((self.version,),) = self.read("pragma user_version")
+            found = set(self.read(_SCHEMA))
+        check_version(self.version)
+        if found != _own(self.version):
             raise Tampered(
                 f"The vault at {self.path!r} has tables, triggers or indexes that are not its own, or lacks some."
             )
@@ -172,8 +189,11 @@ class Sqlite:
             raise Tampered(f"The file of the vault at {self.path!r} is damaged. Hint: restore a backup.")
 
     def stamp(self) -> None:
-        """The version in the file's own header."""
+        """Rename tables, and put the version in the file's own header."""
+        for name, old in FORMER.items():
+            self.write(f"alter table {old} rename to {name}")
         self.write(f"pragma user_version = {VERSION}")
+        self.version = VERSION
 
     def backup(self, path: str, marked: Callable[[str], str]) -> None:
         """SQLite's online backup, into a file that appears whole or not at all."""
@@ -194,6 +214,7 @@ class Sqlite:
         with self._lock:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()  # the last one out empties and removes the log
+                self._handle.release()
             self._connection = None
 
     def _open(self) -> sqlite3.Connection:
@@ -202,6 +223,21 @@ class Sqlite:
         if self._connection is None:
             raise VaultError("This vault is closed. Hint: Vault.open(...).")
         return self._connection
+
+
+def _held(path: str) -> tuple[Handle, sqlite3.Connection]:
+    """A connection, and the handle that keeps its locks from those who read the file here."""
+    with _readable(path):
+        handle = Handle(path)
+    try:
+        connection = _connect(path)
+        if not handle.same(path):
+            connection.close()
+            raise VaultError(f"The vault at {path!r} was replaced while it was being opened. Hint: try again.")
+    except BaseException:
+        handle.release()
+        raise
+    return handle, connection
 
 
 def _connect(path: str) -> sqlite3.Connection:
@@ -218,29 +254,34 @@ def _connect(path: str) -> sqlite3.Connection:
 
 
 @cache
-def _own() -> set[tuple[Any, ...]]:
+def _own(version: int) -> set[tuple[Any, ...]]:
     """The schema of a vault, as SQLite keeps it."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        for statement in SCHEMA:
+        for statement in schema(version):
             connection.execute(statement)
         return set(connection.execute(_SCHEMA).fetchall())
 
 
 def check_file(path: str) -> None:
     """Read the first 100 bytes, as the SQLite file format gives them, before SQLite touches anything."""
-    try:
-        with open(path, "rb") as file:
-            head, mode = file.read(100), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-    except FileNotFoundError:
-        raise VaultError(f"There is no vault at {path!r}. Hint: Vault.create(...).") from None
-    except OSError as error:
-        raise VaultError(f"The vault at {path!r} cannot be read: {error.strerror}.") from None
+    with _readable(path), Handle(path) as handle:
+        head, mode = handle.read(100), stat.S_IMODE(handle.mode())
     number = int.from_bytes(head[68:72], "big")
     if len(head) < 100 or not head.startswith(b"SQLite format 3\0") or number != APPLICATION:
         raise VaultError(f"The file {path!r} is no vault.")
     if os.name == "posix" and mode & 0o077:
         raise VaultError(f"The vault at {path!r} must be its owner's alone. Got mode {mode:04o}. Hint: chmod 600.")
     check_version(int.from_bytes(head[60:64], "big"))
+
+
+@contextmanager
+def _readable(path: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise VaultError(f"There is no vault at {path!r}. Hint: Vault.create(...).") from None
+    except OSError as error:
+        raise VaultError(f"The vault at {path!r} cannot be read: {error.strerror}.") from None
 
 
 def _prepare(path: str) -> None:

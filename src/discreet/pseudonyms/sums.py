@@ -43,15 +43,16 @@ CHECK = 16  # bytes of a GCM check, and of a sum
 NONCE = 12
 BATCH = 1000
 NAME = "all"  # of the row
+ALONE = ("suppressed",)  # groups of one store, which has their name
 ODD = "A row of the vault is of another kind than the vault writes. Hint: restore a backup."
 
 _READ = "select name, document, mac from settings where kind = ?"
 _INSERT = "insert into settings (kind, name, document, mac) values (?, ?, ?, ?)"
 _UPDATE = "update settings set document = ?, mac = ? where kind = ?"
 _SETTINGS = "select kind, name, mac from settings where kind <> ?"
-_STORES = "select distinct store from chunks"
+_STORES = "select distinct store from sealed"
 _CHUNKS = (
-    "select first, last, substr(body, 1, 12), substr(body, length(body) - 15) from chunks"
+    "select first, last, substr(body, 1, 12), substr(body, length(body) - 15) from sealed"
     f" where store = ? and first > ? order by first limit {BATCH}"
 )
 
@@ -190,21 +191,24 @@ class Sums:
         return read["head"], {group: Sum(count, bytes.fromhex(value)) for group, (count, value) in read["sums"].items()}
 
     def _counted(self) -> dict[str, Sum]:
-        groups = {chunks.group(store) for store in self._stores()}
-        return {group: self._sum(group) for group in (settings.GROUP, *sorted(groups))}
+        stores = self._stores()
+        groups = {chunks.group(store) for store in stores}
+        return {group: self._sum(group, stores) for group in (settings.GROUP, *sorted(groups))}
 
-    def _sum(self, group: str) -> Sum:
+    def _sum(self, group: str, stores: Sequence[str] | None = None) -> Sum:
         total = Sum()
-        for names in self._names(group):
+        for names in self._names(group, stores):
             total = total.changed(len(names), self._xor(names))
         return total
 
-    def _names(self, group: str) -> Iterator[list[bytes]]:
+    def _names(self, group: str, stores: Sequence[str] | None) -> Iterator[list[bytes]]:
         if group == settings.GROUP:
             rows = self._database.read(_SETTINGS, (settings.SUMS,))
             yield [settings.named(_text(kind), _text(name), _bytes(mac)) for kind, name, mac in rows]
             return
-        for store in self._stores():
+        if stores is None:  # all names are found by reading the whole index
+            stores = [group] if group in ALONE else self._stores()
+        for store in stores:
             if chunks.group(store) == group:
                 yield from self._pieces(store)
 

@@ -13,17 +13,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from discreet.pseudonyms import frames, messages, runs
 from discreet.pseudonyms.crowd import Crowd, chosen
+from discreet.pseudonyms.distinct import distinct_bytes
 from discreet.pseudonyms.entries import words
 from discreet.pseudonyms.errors import VaultError
 from discreet.pseudonyms.lines import Dialect
 from discreet.pseudonyms.naming import Named, Naming, Policy
-from discreet.pseudonyms.request import Identifiers, Recorded, Request, Retention, called, tell
+from discreet.pseudonyms.request import Identifiers, Recorded, Request, Retention, called, tell, warn
 from discreet.pseudonyms.shuffle import ordered
-from discreet.pseudonyms.slices import SLICE, resolver
+from discreet.pseudonyms.slices import SLICE, Slices
 from discreet.pseudonyms.streams import Job
 
 if TYPE_CHECKING:
@@ -127,6 +129,8 @@ class Making:
         messages.check(self._schema, list(self._identifiers.values()))
         self._version = vault.version(request.purpose, request.partner)
         self._mark = vault.mark()
+        self._slices = Slices(vault)
+        self._namings: list[Naming] = []  # more than one where a file is named again
 
     def run(self, k: int | None = None, quasi_identifiers: Sequence[str] | None = None) -> Any:
         """The table; refused if the quasi-identifiers of somebody are those of fewer than k people."""
@@ -169,7 +173,7 @@ class Making:
         naming = self._naming()
         read = naming.read(frames.raw(table, self._identifiers, self._days()))
         at_once = crowd is not None or (read.people <= SLICE and len(read.codes) <= ROWS)
-        with self._vault.database.transaction() if at_once else self._noting(naming):  # refused: nobody was taken in
+        with self._vault.database.transaction() if at_once else self._noting():  # refused: nobody was taken in
             named = naming.named(read)
             if crowd is not None and k is not None:
                 _watched(crowd, frames.compared(table, remaining), named)
@@ -178,7 +182,7 @@ class Making:
             tokens = named.words if rows is None else named.words.gather(rows)
             result = frames.replaced(table, list(self._identifiers), self._request.column, tokens, rows, index=mine)
             run = self._record(naming, remaining)
-        tell(self._request, naming.totals, run)
+        tell(self._request, run)
         return result.lazy() if frames.kind(self._table) == "lazy" else result
 
     def _file(self, k: int | None, quasi_identifiers: Sequence[str] | None) -> Path:
@@ -186,16 +190,19 @@ class Making:
         if self._request.out is None:
             raise ValueError("The `out` must be given for a file: the path of the new one.")
         self._check_identities(k)
-        for _ in range(TIMES):
-            with suppress(_Merged):
-                return self._streamed(k, quasi_identifiers)
-        raise VaultError("Identities of people in the file were joined again and again meanwhile. Hint: run it again.")
+        made: list[runs.Run] = []
+        with self._noting(made):
+            for _ in range(TIMES):
+                with suppress(_Merged):
+                    return self._streamed(k, quasi_identifiers, made)
+            raise VaultError(
+                "Identities of people in the file were joined again and again meanwhile. Hint: run it again."
+            )
 
-    def _streamed(self, k: int | None, quasi_identifiers: Sequence[str] | None) -> Path:
+    def _streamed(self, k: int | None, quasi_identifiers: Sequence[str] | None, made: list[runs.Run]) -> Path:
         request, naming = self._request, self._naming()
         assert request.out is not None
         crowd: list[Crowd] = []
-        made: list[runs.Run] = []
 
         def check(there: list[str]) -> None:
             self._check(there)
@@ -213,42 +220,47 @@ class Making:
             self._table, request.out, self._identifiers, request.column, request.dialect, request.partner is not None,
             request.progress, request.overwrite, check,
         )  # fmt: skip
-        with self._noting(naming, made):
-            path = job.run(naming, record, None if k is None else lambda rest, named: _watched(crowd[0], rest, named))
-        tell(request, naming.totals, *made)
+        path = job.run(naming, record, None if k is None else lambda rest, named: _watched(crowd[0], rest, named))
+        tell(request, *made)
         return path
 
     @contextmanager
-    def _noting(self, naming: Naming, made: Sequence[runs.Run] = ()) -> Iterator[None]:
+    def _noting(self, made: Sequence[runs.Run] = ()) -> Iterator[None]:
         """Note that people were taken in, if what is done fails before the table is recorded."""
         try:
             yield
-        except _Merged:
-            raise
         except BaseException as error:
-            if not made and naming.totals.rows and self._vault.links == "stored":
+            if not made and self._vault.links == "stored" and (people := self._taken()):
                 with suppress(VaultError):
-                    self._failed(type(error).__name__, naming)
+                    self._failed(type(error).__name__, people)
             raise
 
-    def _failed(self, reason: str, naming: Naming) -> None:
+    def _taken(self) -> int:
+        """How many people are in the vault by now, by pieces that were named and slices of one that was not."""
+        parts = [naming.ids for naming in self._namings] + self._slices.written
+        return len(distinct_bytes(np.concatenate(parts))[0]) if parts else 0
+
+    def _failed(self, reason: str, people: int) -> None:
         """Note that people were taken in for a table that was not made."""
         request = self._request
         self._vault.register.append(
             "failed", who=words(request.who, "who"), purpose=request.purpose, partner=request.partner,
-            table=called(request), rows=0, details={"act": request.act, "reason": reason, "people": len(naming.ids)},
+            table=called(request), rows=0, details={"act": request.act, "reason": reason, "people": people},
         )  # fmt: skip
 
     def _naming(self) -> Naming:
         columns = {of: name for name, of in self._identifiers.items()}
         keys, request = self._vault.keyring.keys(self._version), self._request
-        return Naming(self._schema, columns, resolver(self._vault), keys, request.policy, request.one_way)
+        naming = Naming(self._schema, columns, self._slices, keys, request.policy, request.one_way)
+        self._namings.append(naming)
+        return naming
 
     def _days(self) -> list[str]:
         return [name for name, one in self._schema.fields.items() if one.kind == "date"]
 
     def _record(self, naming: Naming, remaining: Sequence[str]) -> runs.Run:
         request = self._request
+        warn(naming.totals)
         return runs.record(
             self._vault,
             request.act,

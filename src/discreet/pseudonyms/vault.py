@@ -187,7 +187,8 @@ class Vault:
 
     def state(self) -> dict[str, Any]:
         """Name, version and kind of links, as the header has them too."""
-        state, version = self.settings.get("state", "vault"), opening.read_header(self.database)["version"]
+        with self.database.snapshot():  # another process may bring the vault up to date just now
+            state, version = self.settings.get("state", "vault"), opening.read_header(self.database)["version"]
         if state is None or state["vault"] != self.name or state["version"] != version:
             raise Tampered("The vault does not go with its header. Hint: restore a backup.")
         return state
