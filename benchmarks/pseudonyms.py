@@ -4,7 +4,8 @@
     python benchmarks/pseudonyms.py --full    also a CSV file of ten million rows, in some minutes
 
 Rates are per second of CPU time, so that other work on the machine does not count. The keyed hash alone, in the same
-run, is what a derived pseudonym can at best cost; the two other lines beside it are other keyed hashes.
+run, is what a derived pseudonym can at best cost; the two other lines beside it are other keyed hashes. Goals are those
+of a machine that makes 0.67 million HMACs a second, at the pace of this one: ratios within one run.
 """
 
 import os
@@ -27,7 +28,8 @@ import polars as pl
 from discreet.pseudonyms import KeyFile
 from discreet.pseudonyms.vault import Vault
 
-GOALS = {"derived": 0.5, "stored": 0.15, "rows": 3.0}  # millions a second
+GOALS = {"derived": 0.5, "stored": 0.15, "rows": 3.0}  # millions a second, where HMACs are made at PACE
+PACE = 0.67
 PEOPLE, ROWS, REPEATS = 500_000, 4_000_000, 20
 NAMESAKES = 0.01  # of people
 
@@ -62,10 +64,10 @@ def table(people, rows, seed):
 
 def line(name, count, spent, unit, goal=None):
     rate = count / spent / 1e6
-    mark = (
-        "" if goal is None else f"   goal {goal} ({rate / goal:.2f} of it)" + ("  *** BELOW ***" if rate < goal else "")
-    )
+    mark = "" if goal is None else f"   goal {goal:.2f} ({rate / goal:.2f} of it)"
+    mark += "  *** BELOW ***" if goal is not None and rate < goal else ""
     print(f"  {name:46} {rate:6.2f} M {unit}/s{mark}")
+    return rate
 
 
 def hashes():
@@ -80,7 +82,8 @@ def hashes():
         seconds(lambda: [hashlib.blake2b(m, key=key).digest() for m in messages]),
         "messages",
     )
-    line("HMAC-SHA256", PEOPLE, seconds(lambda: [hmac.digest(key, m, "sha256") for m in messages]), "messages")
+    made = line("HMAC-SHA256", PEOPLE, seconds(lambda: [hmac.digest(key, m, "sha256") for m in messages]), "messages")
+    GOALS.update({name: goal * made / PACE for name, goal in GOALS.items()})
 
 
 def memory(folder):

@@ -8,6 +8,7 @@ float64 holds exactly. `mechanisms/proofs/images.md` has the proof.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,7 @@ class Scaled(Boxed):
         """`grid`, with rows zero where the target is missing, too."""
         return self.grid(batch, bits, missing(batch) | batch.lost)
 
+    @lru_cache(maxsize=64)  # noqa: B019 - few images, each asked by every batch
     def reach(self, bits: int) -> Floats:
         """Of each coordinate of `grid` the most it can be: each step is monotone, so it is so at one of the bounds."""
         ends = Batch(np.stack([self.bounds.lower, self.bounds.upper]))
