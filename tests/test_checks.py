@@ -34,11 +34,6 @@ pytestmark = pytest.mark.slow
 ESTIMATORS, STATISTICS = private_estimators(), private_statistics()
 
 
-# Of an estimator whose twin with halved noise is caught with as many, below: the twin declares μ = 1.53 and is proved
-# to have 2.0 or more. All others are audited with the check's own number; false alarms stay below 1e-6 (`SURE`).
-RUNS = 750
-
-
 def generous(estimator):
     return estimator.set_params(epsilon=8.0)
 
@@ -46,8 +41,7 @@ def generous(estimator):
 @pytest.mark.parametrize("check", estimator_checks(), ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_estimators(name, check):
-    runs = {"runs": RUNS} if check is checks.check_audit and name not in ELSEWHERE else {}
-    check(generous(checks.prepared(ESTIMATORS[name])), **runs)
+    check(generous(checks.prepared(ESTIMATORS[name])))
 
 
 @pytest.mark.parametrize("check", statistic_checks(), ids=lambda check: check.__name__)
@@ -105,7 +99,7 @@ ELSEWHERE = {
 @pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - set(ELSEWHERE)))
 def test_halved_noise_is_caught_in_estimators(name, halved):
     with pytest.raises(AssertionError, match="BROKEN"):
-        checks.check_audit(generous(checks.prepared(ESTIMATORS[name])), runs=RUNS)
+        checks.check_audit(generous(checks.prepared(ESTIMATORS[name])))
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)

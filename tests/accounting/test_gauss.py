@@ -1,4 +1,4 @@
-"""The closed form of the Gaussian against 120 digits."""
+"""The closed form of the Gaussian against 400 digits."""
 
 import math
 
@@ -13,7 +13,7 @@ mpmath.mp.dps = 30
 
 
 def exact_delta(mu, epsilon):
-    with mpmath.workdps(120):
+    with mpmath.workdps(400):
         mu, epsilon = mpmath.mpf(mu), mpmath.mpf(epsilon)
         upper, lower = epsilon / mu - mu / 2, epsilon / mu + mu / 2
         root = mpmath.sqrt(2)

@@ -40,7 +40,7 @@ def law_of_permute_and_flip(scores, c):
 LAWS = {exponential: law_of_exponential, permute_and_flip: law_of_permute_and_flip}
 
 
-def tally(rule, scores, n=10_000, **kw):
+def tally(rule, scores, n=15_000, **kw):
     rng = Keystream.seeded(1)
     seen = Counter(rule(scores, rng=rng, **kw) for _ in range(n))
     return np.array([seen[i] for i in range(len(scores))])

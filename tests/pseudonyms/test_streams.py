@@ -492,7 +492,7 @@ def test_rows_of_a_large_file_are_dealt_and_shuffled(tmp_path, monkeypatch, gues
 def test_files_of_hands_are_few(tmp_path, monkeypatch):
     monkeypatch.setattr(shuffle, "AT_ONCE", 8)
     most = 0
-    for _ in shuffled(iter([pa.table({"i": range(1000)})]), 10**12, tmp_path):
+    for _ in shuffled(iter([pa.table({"i": range(2000)})]), 10**12, tmp_path):
         most = max(most, sum(len(files) for _, _, files in os.walk(tmp_path)))
     assert 0 < most <= 2 * shuffle.MOST
 
