@@ -1,13 +1,15 @@
-"""What passes here passes everywhere: the same examples every time, and the same noise.
+"""What passes here passes everywhere: the same examples every time, the same noise, nothing left behind.
 
 Property tests try the same examples. Private noise, which no seed can fix, is keyed by the name of the test that draws
 it, or of the fixture where several tests share one: it is the same in any order and in any process of pytest. Other
 noise is tried with another word in DISCREET_TEST_NOISE, and that can be repeated too. Processes that a test starts have
-noise of the operating system.
+noise of the operating system. Figures are closed after each test: pyplot counts those left open. Another order of the
+tests is tried with a word in DISCREET_TEST_ORDER.
 """
 
 import hashlib
 import os
+import sys
 
 import pytest
 from hypothesis import settings
@@ -16,20 +18,34 @@ from discreet.mechanisms import keystream
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
-WORD = os.environ.get("DISCREET_TEST_NOISE", "")
+NOISE = os.environ.get("DISCREET_TEST_NOISE", "")
+ORDER = os.environ.get("DISCREET_TEST_ORDER", "")
+
+
+def digest(word, name):
+    return hashlib.sha256(f"{word}\0{name}".encode()).digest()
 
 
 def keyed(name):
     """Let the shared keystream depend on a name alone; it still counts as secure."""
-    keystream.default()._key(hashlib.sha256(f"{WORD}\0{name}".encode()).digest())
+    keystream.default()._key(digest(NOISE, name))
 
 
-class Noise:
-    """Keys the noise of all that is collected: tests, and doctests beside the code and in the docs."""
+class Alike:
+    """For all that is collected: tests, and doctests beside the code and in the docs, which are not below this file."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        if ORDER:  # files in another order, and within each its tests; what a file shares is still made once
+            items.sort(key=lambda item: (digest(ORDER, item.path.name), digest(ORDER, item.nodeid)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item):
         keyed(f"{item.parent.nodeid}::{item.name}")  # not its own nodeid: xdist may add a group to it
+
+    def pytest_runtest_teardown(self):
+        if pyplot := sys.modules.get("matplotlib.pyplot"):
+            pyplot.close("all")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef, request):
@@ -46,4 +62,4 @@ class Noise:
 
 
 def pytest_configure(config):
-    config.pluginmanager.register(Noise(), "noise keyed by name")
+    config.pluginmanager.register(Alike(), "alike everywhere")
