@@ -100,7 +100,6 @@ def test_several_classes():
 
 @pytest.mark.catalogue("CL12")
 def test_everything_can_be_drawn():
-    from matplotlib import pyplot
 
     X, y = rows(300)
     p = MODEL.predict_proba(X)[:, 1]
@@ -112,7 +111,6 @@ def test_everything_can_be_drawn():
     assert ev.calibration_of(table).plot().collections
     answer = ev.private_confusion(MODEL, X, y)
     assert ev.Confusion(answer.axes[0], answer.value).plot().images
-    pyplot.close("all")
 
 
 def test_without_matplotlib(monkeypatch):
@@ -139,7 +137,6 @@ def test_error_against_rows_and_epsilon():
     assert len(curve.plot().lines) == 2 and curve.plot(against="epsilon").get_xlabel() == "ε"
     other = ev.error_curve(LinearRegression(bounds=bounds), X, y, **(study | {"seed": 5}))
     assert not np.array_equal(curve.runs["error"], other.runs["error"])
-    matplotlib.pyplot.close("all")
 
 
 def test_error_of_classifiers_and_of_what_is_not_private():

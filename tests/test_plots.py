@@ -33,12 +33,6 @@ from .overlaps import overlaps, texts
 matplotlib.use("Agg")
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    matplotlib.pyplot.close("all")
-
-
 def made(*names, ns=(100, 400)):
     """Scores that are known: 0.1·log10(ε) + n/1000 + 0.01·repeat, below 0.9 and above 0."""
     runs = [
