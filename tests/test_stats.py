@@ -9,7 +9,8 @@ from discreet import Bounds, Budget, BudgetExceeded, Ledger, NotPrivateWarning, 
 from discreet.accounting import epsilon
 from discreet.checks import private_statistics
 from discreet.engines.memory import Memory
-from discreet.events import Gaussian, Laplace, flatten
+from discreet.events import Gaussian, Laplace, Pure, flatten
+from discreet.stats import intervals
 
 RNG = np.random.default_rng(0)
 SAMPLE = RNG.gamma(3, 10, 20_000)
@@ -55,12 +56,92 @@ def test_columns_of_any_make(form):
 
 
 def test_noise_follows_the_promise():
-    assert isinstance(stats.count(SAMPLE).event, Laplace)
-    assert isinstance(stats.count(SAMPLE, 1.0, 1e-6).event, Gaussian)
+    assert isinstance(stats.mean(SAMPLE, (0, 200)).event, Laplace)
+    assert isinstance(stats.covariance(RNG.normal(size=(90, 4)), (-4, 4), 1.0, 1e-6).event, Gaussian)
     for statistic in private_statistics().values():
         answer = statistic(SAMPLE, epsilon=0.5)
         assert 0.4999 < epsilon(answer.event, 0.0) <= 0.5
         assert answer.budget == Budget(0.5) and answer.confidence == 0.95
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "variance"])
+def test_alone_an_answer_keeps_the_promise_that_needs_less_noise(name):
+    """The pure one, as a rule; on an account that is given, Gaussian noise, which adds up to less."""
+    ask = getattr(stats, name)
+    alone = ask(SAMPLE, (0, 200), 1.0, 1e-6)
+    shared = ask(SAMPLE, (0, 200), 1.0, 1e-6, ledger=Ledger(Budget(1.0, 1e-6)))
+    assert isinstance(alone.event, Laplace) and alone.budget == Budget(1.0)
+    assert isinstance(shared.event, Gaussian) and shared.budget == Budget(1.0, 1e-6)
+    assert alone.std < 0.8 * shared.std
+    wide = stats.sum(np.tile(SAMPLE[:, None], 30), (0, 200), 1.0, 1e-6)
+    assert isinstance(wide.event, Gaussian) and wide.budget.delta == 1e-6
+
+
+def test_counts_have_whole_noise_and_the_promise_that_needs_less():
+    answer = stats.count(SAMPLE, 0.5)
+    assert answer.event == Pure(0.5) and answer.value % 1 == 0 and answer.std < np.sqrt(2) / 0.5
+    assert (stats.histogram(SAMPLE, 5, (0, 200)).value % 1 == 0).all()
+    # with δ and no ledger to share, the pure promise wherever it needs less noise
+    alone = stats.count(SAMPLE, 1.0, 1e-6)
+    assert alone.event == Pure(1.0) and alone.budget == Budget(1.0) and alone.std < 1.4
+    shared = stats.count(SAMPLE, 1.0, 1e-6, ledger=Ledger(Budget(1.0, 1e-6)))
+    assert isinstance(shared.event, Gaussian) and shared.std > 3
+    loose = stats.histogram(SAMPLE[:90], [0.0, 9.0, 99.0], epsilon=0.1, delta=1e-3, neighbours="replace-one")
+    assert isinstance(loose.event, Gaussian) and loose.std < np.sqrt(2) * 2 / 0.1
+    with pytest.raises(ValueError, match="epsilon"):
+        stats.count(SAMPLE, -1.0, 1e-6)
+
+
+def test_at_a_large_epsilon_a_count_is_exact():
+    """Noise is then zero with probability 1 - 2e-13 a cell; its interval says so, and nothing overflows."""
+    wide = stats.histogram(SAMPLE, 8, (0, 200), epsilon=30.0)
+    np.testing.assert_array_equal(wide.value, np.histogram(SAMPLE.clip(0, 200), 8, (0, 200))[0])
+    np.testing.assert_array_equal(wide.interval[0], wide.interval[1])
+    assert stats.count(SAMPLE, 1e6).interval == (20_000.0, 20_000.0)
+
+
+def test_the_interval_of_a_whole_count_is_the_shortest_that_covers():
+    for e in (0.05, 0.7, 1.0, 3.0):
+        p = np.exp(-e)
+        half = intervals._whole_reach(0.95, np.sqrt(2 * p) / (1 - p))
+        assert 2 * p ** (half + 1) / (1 + p) <= 0.05 * (1 + 1e-9)
+        assert half == 0 or 2 * p**half / (1 + p) > 0.05
+
+
+def test_units_that_share_are_counted_with_as_little_noise():
+    """A unit's rows share one: cells are no whole numbers then, and noise is Laplace's, of the same ε."""
+    people = np.repeat(np.arange(2000), 3)
+    cells = np.tile([0.0, 1.0, 1.0], 2000)
+    answer = stats.histogram(cells, [-0.5, 0.5, 1.5], unit=people, epsilon=1.0)
+    np.testing.assert_allclose(answer.value, [2000 / 3, 4000 / 3], atol=20)
+    assert answer.std == pytest.approx(np.sqrt(2), rel=1e-6) and answer.event == Pure(1.0)
+    limited = stats.count(cells, unit=people, max_rows_per_unit=2, epsilon=1.0)
+    assert limited.value % 1 == 0 and abs(limited.value - 4000) < 60
+
+
+def test_a_quantile_without_an_interval_is_sharper():
+    """Mean distance in ranks of 100 answers to 200 rows: the whole budget against half of it."""
+    x = np.arange(200.0)
+    with pytest.warns(NotPrivateWarning):
+        far = [
+            np.mean([abs(stats.median(x, (0, 200), 0.2, confidence=c, random_state=s).value - 100) for s in range(100)])
+            for c in (0.95, None)
+        ]
+    assert far[1] < 0.7 * far[0]
+    answer = stats.quantile(x, [0.2, 0.8], (0, 200), confidence=None)
+    assert answer.interval is None and answer.confidence is None and answer.value.shape == (2,)
+    assert len(answer.parts) == 2 and epsilon(answer.event, 0.0) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="confidence"):
+        stats.mean(x, (0, 200), confidence=None)
+
+
+@pytest.mark.parametrize("kind", ["quantile", "median"])
+def test_nothing_is_spent_on_a_public_count(kind):
+    ask = getattr(stats, kind)
+    public, private = (ask(SAMPLE, bounds=(0, 200), epsilon=0.5, n=n) for n in (20_000, None))
+    assert [part.name for part in private.parts].count("count") == 1
+    assert all(part.name != "count" for part in public.parts)
+    assert epsilon(public.event, 0.0) == pytest.approx(0.5) == epsilon(private.event, 0.0)
 
 
 @pytest.mark.parametrize(

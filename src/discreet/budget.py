@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from discreet.errors import DeltaWarning
 
 Neighbours = Literal["add-remove", "replace-one"]
-Kind = Literal["noise", "radial", "choice", "minimum", "approximate"]
+Kind = Literal["noise", "radial", "counts", "choice", "minimum", "approximate"]
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Budget:
         """Shares of one plan; the whole plan is charged, once, before the first of them is used.
 
         A plain number is the weight of a noisy measurement; `choice(weight)` stands for a choice among candidates,
-        `radial(weight)` for a vector of bounded ℓ2 norm, `minimum(weight, excess)` for the minimum of a perturbed
-        objective and `approximate(weight)` for a procedure known as (ε, δ) only. Weights are shares of μ² (δ > 0) or
-        of ε (δ = 0): never of (ε/k, δ/k), which wastes most of the budget.
+        `radial(weight)` for a vector of bounded ℓ2 norm, `counts(weight)` for numbers of rows, `minimum(weight, ...)`
+        for the minimum of a perturbed objective and `approximate(weight)` for a procedure known as (ε, δ) only. Weights
+        are shares of μ² (δ > 0) or of ε (δ = 0): never of (ε/k, δ/k), which wastes most of the budget.
         (With `approximate` parts in the plan: the others together get their share of ε and δ, dealt out in μ².)
         """
         return Plan(self, tuple(part if isinstance(part, Part) else Part(part) for part in parts)).shares
@@ -220,6 +220,11 @@ def choice(weight: float) -> Part:
 def radial(weight: float) -> Part:
     """A part of a plan for a vector of bounded ℓ2 norm (under pure ε: gamma-radius noise)."""
     return Part(weight, "radial")
+
+
+def counts(weight: float) -> Part:
+    """A part of a plan for numbers of rows (under pure ε: whole noise, bounded in ℓ1)."""
+    return Part(weight, "counts")
 
 
 def minimum(weight: float, excess: float, two_sided: bool = False) -> Part:

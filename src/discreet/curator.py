@@ -15,7 +15,7 @@ from discreet.budget import Budget, Lot, Plan, Share
 from discreet.engines import Rows
 from discreet.engines.memory import Memory
 from discreet.errors import LedgerError
-from discreet.events import Choice, Composed, Event, Laplace, Minimum, Repeated, Sampled, one_of
+from discreet.events import Choice, Composed, Event, Laplace, Minimum, Pure, Repeated, Sampled, one_of
 from discreet.inside import Inside
 from discreet.ledger import Ledger
 from discreet.lipschitz import Lipschitz, Score
@@ -23,6 +23,7 @@ from discreet.mechanisms import keystream
 from discreet.mechanisms.choose import exponential
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
+from discreet.mechanisms.laplace import discrete_laplace_std
 from discreet.noise import FINE, finer, noise_source, perturbed, size_of, std_of
 from discreet.prices import deal
 from discreet.query import WIDEST, BoundedSum, Exact, Image, OneHot, Together
@@ -135,7 +136,7 @@ class Curator:
     def _ask(self, query: BoundedSum, share: Share, then: Lipschitz | None) -> _Asked:
         event = self.buys(share)
         query, widths = self.expect(query)
-        self._refuse(query, widths, event, then)
+        self._refuse(query, widths, share, then)
         if self.sharing:
             query = query.divisible()
         return _Asked(query.coarser(size_of(event), widths), widths, share, event, then)
@@ -151,11 +152,18 @@ class Curator:
             total, sensitivity = then.apply(total, query, widths, budget.neighbours)
         symmetric = query.symmetric and total.ndim == 2
         triangle = symmetric and query.triangle
+        counts = asked.share.kind == "counts"
         fine = max(0, FINE - math.frexp(size_of(event) * float(sensitivity))[1])
+        if counts and query.counts and isinstance(event, Pure):
+            fine = 0  # whole noise on whole numbers
         grid = finer(total.astype(object) if triangle else total, fine)  # a triangle is put together from its entries
-        noisy = perturbed(grid, sensitivity * (1 << fine), event, self._rng, symmetric, triangle)
+        noisy = perturbed(grid, sensitivity * (1 << fine), event, self._rng, symmetric, triangle, counts)
         value = np.ldexp(noisy.astype(np.float64), exponent - fine)
-        std = std_of(event, math.ldexp(float(sensitivity), exponent), value.shape, symmetric, triangle)
+        if counts and isinstance(event, Pure):
+            scale = float(sensitivity * (1 << fine)) / event.epsilon
+            std: Any = math.ldexp(discrete_laplace_std(scale), exponent - fine)
+        else:
+            std = std_of(event, math.ldexp(float(sensitivity), exponent), value.shape, symmetric, triangle)
         name = query.name if then is None else f"{then.name} of {query.name}"
         return self._release(name, value, std, self.costs(asked.share), budget)
 
@@ -166,12 +174,16 @@ class Curator:
         widths = query.widths(self._rows.empty())
         return replace(query, fixed=widths), widths
 
-    def _refuse(self, query: BoundedSum, widths: tuple[int, int], event: Event, then: Lipschitz | None) -> None:
+    def _refuse(self, query: BoundedSum, widths: tuple[int, int], share: Share, then: Lipschitz | None) -> None:
         """Raise what can be known to go wrong, before anything is charged."""
+        event, counts = self.buys(share), share.kind == "counts"
+        if counts and not (query.counts and then is None):
+            raise ValueError("A share for counts buys numbers of rows: a OneHot alone, in a bounded sum.")
         if isinstance(event, Choice | Minimum):
             name = "choice" if isinstance(event, Choice) else "minimum"
             raise ValueError(f"A share for a {name} does not buy a measurement. Hint: a plain weight in split.")
-        if isinstance(event, Laplace) and query.order == 2 and math.prod(widths) > 1 and then is None:
+        pure = isinstance(event, Laplace) or (counts and isinstance(event, Pure))
+        if pure and query.order == 2 and math.prod(widths) > 1 and then is None:
             raise ValueError(
                 "Laplace noise needs a sum bounded in ℓ1. Hint: BoundedSum(..., order=1), or radial(weight)."
             )

@@ -13,7 +13,7 @@ from discreet.errors import NotPrivateWarning
 from discreet.events import Event, Gaussian, Laplace, Pure
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
-from discreet.mechanisms.laplace import add_laplace
+from discreet.mechanisms.laplace import add_discrete_laplace, add_laplace
 from discreet.mechanisms.norm import add_norm
 from discreet.query import Exact
 from discreet.release import NOT_PRIVATE
@@ -34,9 +34,18 @@ def noise_source(random_state: Any, stacklevel: int = 4) -> Keystream | None:
 
 
 def perturbed(
-    total: Exact, sensitivity: Fraction, event: Event, rng: Keystream, symmetric: bool = False, triangle: bool = False
+    total: Exact,
+    sensitivity: Fraction,
+    event: Event,
+    rng: Keystream,
+    symmetric: bool = False,
+    triangle: bool = False,
+    counts: bool = False,
 ) -> Exact:
-    """The total with the noise of an event; of a symmetric one, symmetric noise, or that of its upper triangle."""
+    """The total with the noise of an event; of a symmetric one, symmetric noise, or that of its upper triangle.
+
+    A pure event buys noise of the ℓ2 norm; for `counts`, with a sensitivity in ℓ1, whole noise on each.
+    """
     if triangle:  # the sensitivity is that of the upper triangle: one draw for each of its entries
         upper = np.triu_indices(len(total))
         noisy = np.empty_like(total)
@@ -49,6 +58,8 @@ def perturbed(
     if isinstance(event, Laplace):
         return add_laplace(total, sensitivity, event, rng)
     assert isinstance(event, Pure)
+    if counts:
+        return add_discrete_laplace(total, sensitivity, event, rng)
     return add_norm(total, sensitivity, event.epsilon, rng, symmetric=symmetric)
 
 

@@ -21,7 +21,7 @@ def deal(plan: Plan) -> tuple[Event, ...]:
     if plan.budget.pure:
         if any(part.kind == "approximate" for part in plan.parts):
             raise ValueError("This method is known as (ε, δ)-private only: it needs delta > 0. Got delta = 0.")
-        kinds = {"noise": lambda w: Laplace(1 / w), "radial": Pure, "choice": Choice}
+        kinds = {"noise": lambda w: Laplace(1 / w), "radial": Pure, "counts": Pure, "choice": Choice}
         return scaled(tuple(kinds[part.kind](weight) for part, weight in pairs), epsilon, 0.0)
     if all(part.kind == "choice" for part in plan.parts) and len(pairs) == 1:
         return (Choice(epsilon),)

@@ -188,6 +188,11 @@ class BoundedSum:
         return root_above(squared)
 
     @property
+    def counts(self) -> bool:
+        """Whether the total is one of whole rows, or units: each adds ones."""
+        return isinstance(self.left, OneHot) and self.right is None
+
+    @property
     def _single(self) -> bool:
         # a count: a row adds 0 or 1, and so does the one that takes its place
         return isinstance(self.left, OneHot) and self.right is None and self.left.size == self.left.columns == 1
@@ -195,7 +200,7 @@ class BoundedSum:
     @property
     def _acute(self) -> bool:
         # images whose inner products are never negative: ‖u - v‖² <= ‖u‖² + ‖v‖²
-        return self.symmetric or (isinstance(self.left, OneHot) and self.right is None)
+        return self.symmetric or self.counts
 
     def __call__(self, batch: Batch) -> Ints:
         """The total of a batch of at most `ROWS` rows, exact, in units of 2^exponent."""

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.events import Gaussian, Laplace
+from discreet.events import Gaussian, Laplace, Pure
 from discreet.mechanisms import norm
 from discreet.mechanisms.gaussian import add_gaussian, over_root_two
 from discreet.mechanisms.keystream import Keystream
-from discreet.mechanisms.laplace import add_laplace
+from discreet.mechanisms.laplace import add_discrete_laplace, add_laplace, discrete_laplace_std
 from discreet.mechanisms.norm import add_norm, norm_noise
 
 from .laws import ALARM, fit, pmf
@@ -20,6 +20,7 @@ from .laws import ALARM, fit, pmf
 ADD = {
     "gaussian": lambda total, sensitivity, **kw: add_gaussian(total, sensitivity, Gaussian(2.0), **kw),
     "laplace": lambda total, sensitivity, **kw: add_laplace(total, sensitivity, Laplace(2.0), **kw),
+    "discrete": lambda total, sensitivity, **kw: add_discrete_laplace(total, sensitivity, Pure(0.5), **kw),
     "norm": lambda total, sensitivity, **kw: add_norm(total, sensitivity, 0.5, **kw),
 }
 
@@ -38,6 +39,15 @@ def test_laplace_noise_has_scale_times_sensitivity():
     assert fit(noisy + 3, "rounded_laplace", 4.5) > ALARM
     assert fit(noisy + 3, "rounded_laplace", 4.5 * 1.3) < ALARM
     assert fit(noisy + 3, "rounded_laplace", 4.5 * 0.7) < ALARM
+
+
+@pytest.mark.catalogue("ME1")
+def test_whole_noise_has_sensitivity_over_epsilon():
+    noisy = add_discrete_laplace(np.full(100_000, -3), 3, Pure(0.75), Keystream.seeded(2))
+    assert fit(noisy + 3, "discrete_laplace", 4.0) > ALARM
+    assert fit(noisy + 3, "discrete_laplace", 4.0 * 1.1) < ALARM
+    assert fit(noisy + 3, "discrete_laplace", 4.0 * 0.9) < ALARM
+    assert noisy.std() == pytest.approx(discrete_laplace_std(4.0), rel=0.02)
 
 
 @pytest.mark.catalogue("ME2")

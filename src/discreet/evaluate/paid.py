@@ -18,8 +18,8 @@ from discreet.evaluate.ratio import share
 from discreet.models.selection import alone
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.asking import Options, Question, ask
-from discreet.stats.intervals import reach
+from discreet.stats.asking import ONE_CELL, Options, Question, ask
+from discreet.stats.intervals import around_counts
 
 
 def private_accuracy(
@@ -112,11 +112,11 @@ def private_confusion(
     # PRIVATISE
     query = BoundedSum(OneHot(cells, size * size), order=question.order, name="confusion")
     with alone.silence():
-        noisy = question.curator.measure(query, question.budget.whole())
+        noisy = question.curator.measure(query, question.budget.whole("counts"))
     # SOLVE
     value = noisy.value.reshape(size, size)
-    half = reach(question.confidence, 0.0, (noisy.std,), noisy.event)
-    interval = np.maximum(0.0, value - half), np.maximum(0.0, value + half)
+    low, high = around_counts(noisy, question.confidence)
+    interval = low.reshape(size, size), high.reshape(size, size)
     return question.answer("private_confusion", value, noisy.std, interval, axes=(known, known))
 
 
@@ -133,7 +133,7 @@ def question_of(
     if rows.empty().y is None:
         raise ValueError(f"{name} requires y to be passed: these rows bring no target.")
     alone.probe(model, rows.width, method, rows.columns)
-    question = ask(name, rows, epsilon, delta, options)
+    question = ask(name, rows, epsilon, delta, options, wider=ONE_CELL)
     question.curator.label(known)
     return question, model, known
 

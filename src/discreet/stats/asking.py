@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.accounting import noise_multiplier
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours, Part, Share, check_unit
 from discreet.curator import Bound, Curator, noise_source
@@ -27,6 +29,7 @@ from discreet.retry import Attempt, Retrying, reading_of
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float] | Bounds | None
+ONE_CELL = math.sqrt(2)  # a row that moves from one cell to another changes a table by 2 in ℓ1 and by √2 in ℓ2
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -39,7 +42,7 @@ class Options(TypedDict, total=False):
     max_rows_per_unit : read at most so many rows of a unit. None: all of them, which share what one row may add: a unit
         counts once, by the mean of its rows; in a `sum` by their sum, clipped as a whole.
     n : the number of rows, if it is public and no value is missing; a share of the budget is spent on it otherwise.
-    confidence : of the interval, 0.95 by default.
+    confidence : of the interval, 0.95 by default; None for none, where an interval has a price (quantiles).
     ledger : the account to charge; one of its own if None.
     random_state : a seed for tests and studies; the release is then marked as not private.
     """
@@ -48,7 +51,7 @@ class Options(TypedDict, total=False):
     unit: Any
     max_rows_per_unit: int | None
     n: int | None
-    confidence: float
+    confidence: float | None
     ledger: Ledger | None
     random_state: Any
 
@@ -95,8 +98,19 @@ class Question:
         return replace(whole, value=value, std=std, interval=interval, confidence=confidence, **more)
 
 
-def ask(name: str, X: Any, epsilon: float, delta: float, options: Options, numeric: bool = True) -> Question:
-    """Check the arguments and make the curator; nothing is charged and no value is read yet."""
+def ask(
+    name: str,
+    X: Any,
+    epsilon: float,
+    delta: float,
+    options: Options,
+    numeric: bool = True,
+    wider: Callable[[int], float] | float = math.inf,
+) -> Question:
+    """Check the arguments and make the curator; nothing is charged and no value is read yet.
+
+    `wider` is how much larger what a row adds is in ℓ1 than in ℓ2, at most; where the number of columns matters, of it.
+    """
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
         raise TypeError(f"{name}() got an unexpected keyword argument {min(unknown)!r}.")
@@ -104,11 +118,12 @@ def ask(name: str, X: Any, epsilon: float, delta: float, options: Options, numer
     budget = Budget(epsilon, delta, options.get("neighbours", "add-remove"), unit_name(unit))
     check_unit(name, budget, unit, limit, n)
     confidence = options.get("confidence", 0.95)
-    if not 0 < confidence < 1:
+    if confidence is None or not 0 < confidence < 1:
         raise ValueError(f"The `confidence` of {name} must be within (0, 1). Got {confidence!r}.")
     rows = as_rows(X if is_rows(X) or is_lazy(X) else as_table(X, numeric), numeric=numeric, unit=unit)
     if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0):
         raise ValueError(f"The `n` of {name} must be a whole number >= 0. Got {n!r}.")
+    budget = _lighter(budget, options, wider(rows.width) if callable(wider) else wider)
     ledger = open_ledger(options.get("ledger"), budget)
     budget.warn_of_delta(rows.count_replace_one() if budget.neighbours == "replace-one" else n, stacklevel=5)
     bound = None if unit is None else Bound(limit)
@@ -116,6 +131,18 @@ def ask(name: str, X: Any, epsilon: float, delta: float, options: Options, numer
     curator = Curator(reading.of(rows), ledger, name, noise_source(options.get("random_state"), 5), bound)
     reading.charges = curator._charges
     return Question(curator, budget, n, confidence)
+
+
+def _lighter(budget: Budget, options: Options, wider: float) -> Budget:
+    """The promise to keep: the pure one of the same ε, which implies it, where that needs less noise.
+
+    `wider` is how much larger the sensitivity is in ℓ1, for Laplace noise, than in ℓ2, for Gaussian. Only where no
+    ledger is given: on a shared account Gaussian noise adds up to less.
+    """
+    if budget.pure or options.get("ledger") is not None:
+        return budget
+    laplace, gaussian = math.sqrt(2) / budget.epsilon * wider, noise_multiplier(budget.epsilon, budget.delta)
+    return replace(budget, delta=0.0) if laplace < gaussian else budget
 
 
 class Forgetting:

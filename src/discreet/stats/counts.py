@@ -9,11 +9,12 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.budget import counts
 from discreet.labels import codes_of
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.asking import Options, Question, Range, ask, present, retried
-from discreet.stats.intervals import reach
+from discreet.stats.asking import ONE_CELL, Options, Question, Range, ask, present, retried
+from discreet.stats.intervals import around_counts
 
 MOST_CELLS = 1 << 24
 
@@ -22,7 +23,8 @@ MOST_CELLS = 1 << 24
 def count(x: Any, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
     """How many rows there are (rows with a missing number are not counted).
 
-    The interval is for the number of rows in these data: there is no sampling in it.
+    The interval is for the number of rows in these data: there is no sampling in it. Noise is whole, and as small as a
+    promise of pure ε allows; with a δ and a ledger that is shared, it is Gaussian.
 
     Examples
     --------
@@ -31,14 +33,14 @@ def count(x: Any, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Op
     >>> answer.interval[0] < answer.value < answer.interval[1]
     True
     """
-    question = ask("count", x, epsilon, delta, options, numeric=False)
+    question = ask("count", x, epsilon, delta, options, numeric=False, wider=1.0)
     # BOUND + SUMMARISE: each row adds one
     query = BoundedSum(OneHot(present, 1), order=question.order, name="count")
     # PRIVATISE
-    noisy = question.curator.measure(query, question.budget.whole())
+    noisy = question.curator.measure(query, question.budget.whole("counts"))
     # SOLVE
-    value, half = float(noisy.value[0]), reach(question.confidence, 0.0, (noisy.std,), noisy.event)
-    return question.answer("count", value, noisy.std, (max(0.0, value - half), max(0.0, value + half)))
+    (low,), (high,) = around_counts(noisy, question.confidence)
+    return question.answer("count", float(noisy.value[0]), noisy.std, (float(low), float(high)))
 
 
 @retried
@@ -62,7 +64,7 @@ def histogram(
     categories : the public list of labels, or one list per column; labels not in it are not counted.
 
     The answer's `axes` are the edges or categories; its interval holds for each cell by itself, for these data. Counts
-    are unbiased: small ones may come out below zero.
+    are unbiased: small ones may come out below zero. Noise and δ are as in `count`.
 
     Examples
     --------
@@ -70,12 +72,12 @@ def histogram(
     >>> answer.axes, answer.value.shape
     ((('a', 'b', 'c'),), (3,))
     """
-    question = ask("histogram", x, epsilon, delta, options, numeric=categories is None)
+    question = ask("histogram", x, epsilon, delta, options, numeric=categories is None, wider=ONE_CELL)
     width = question.curator.width
     if categories is not None:
         labels = _lists(categories, width)
         cells, shape, axes = _label_cells(labels), tuple(map(len, labels)), tuple(map(tuple, labels))
-        (share,), notes = question.budget.split(1), tuple[str, ...]()
+        share, notes = question.budget.whole("counts"), tuple[str, ...]()
     else:
         edges, share, notes = _edges(question, bins, bounds)
         cells, shape, axes = (
@@ -92,8 +94,8 @@ def histogram(
     noisy = question.curator.measure(query, share)
     # SOLVE
     value = noisy.value.reshape(shape)
-    half = reach(question.confidence, 0.0, (noisy.std,), noisy.event)
-    interval = np.maximum(0.0, value - half), np.maximum(0.0, value + half)
+    low, high = around_counts(noisy, question.confidence)
+    interval = low.reshape(shape), high.reshape(shape)
     return question.answer("histogram", value, noisy.std, interval, axes=axes, notes=notes)
 
 
@@ -115,12 +117,12 @@ def _edges(question: Question, bins: Any, bounds: Range) -> tuple[list[NDArray[A
     if len(per_column) != width:
         raise ValueError(f"`bins` must be one entry per column: the data have {width}. Got {len(per_column)}.")
     if all(np.ndim(part) == 1 for part in per_column):
-        (share,) = question.budget.split(1)
+        share = question.budget.whole("counts")
         return [_checked(np.asarray(part, np.float64)) for part in per_column], share, ()
     numbers = [_number(part) for part in per_column]
     if math.prod(numbers) > MOST_CELLS:
         raise ValueError(f"A histogram has at most {MOST_CELLS} cells. Got {math.prod(numbers)}.")
-    found, (share,), notes = question.deal(bounds, 1)
+    found, (share,), notes = question.deal(bounds, counts(1))
     edges = [np.linspace(low, high, k + 1) for low, high, k in zip(found.lower, found.upper, numbers, strict=True)]
     return edges, share, notes
 

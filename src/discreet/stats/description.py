@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
+from discreet.budget import Part, counts
 from discreet.errors import NotSupported
 from discreet.labels import codes_of
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 from discreet.retry import Retrying
 from discreet.stats.asking import Options, Question, ask, forgetful
-from discreet.stats.intervals import reach
+from discreet.stats.intervals import around_counts, reach
 from discreet.stats.moments import Powers, mean_of
 from discreet.stats.wanted import chosen, plain, refuse, refuse_missing, refuse_whole
 
@@ -127,7 +128,7 @@ def describe(
     question.curator.map(_Codes(tuple(names.index(name) for name in (*bounds, *lists)), len(bounds), lists))
     plan = _plan(bounds, lists, grids, question)
 
-    shares = question.budget.split(*(part.weight for part in plan))
+    shares = question.budget.split(*(part.share for part in plan))
     noisy = question.curator.measure_together(
         *((part.query, share, None) for part, share in zip(plan, shares, strict=True))
     )
@@ -155,7 +156,7 @@ class _Codes:
 @dataclass(frozen=True, eq=False)
 class _Part:
     query: BoundedSum
-    weight: float
+    share: float | Part
 
 
 def _plan(
@@ -163,17 +164,17 @@ def _plan(
 ) -> list[_Part]:
     """BOUND and SUMMARISE: a count; powers and cells of each column of numbers; cells of each category."""
     order = question.order
-    parts = [_Part(BoundedSum(OneHot(_every, 1), order=order, name="count"), 1.0)] if question.n is None else []
+    parts = [_Part(BoundedSum(OneHot(_every, 1), order=order, name="count"), counts(1))] if question.n is None else []
     for place, (name, (low, high)) in enumerate(bounds.items()):
         norm = float(np.linalg.norm(DEALT, order))
         powers = BoundedSum(_powers(place, Bounds([low], [high])), norm=norm, order=order, name=f"{name}: mean")
         edges = grids[name]
         table = BoundedSum(OneHot(_cell(place, edges), len(edges) - 1), order=order, name=f"{name}: histogram")
-        parts += [_Part(powers, 2.0), _Part(table, 2.0)]
+        parts += [_Part(powers, 2.0), _Part(table, counts(2))]
     for place, (name, values) in enumerate(lists.items(), len(bounds)):
         size = len(values)
         cell = _cell(place, np.arange(size + 1.0) - 0.5)
-        parts.append(_Part(BoundedSum(OneHot(cell, size), order=order, name=f"{name}: histogram"), 1.0))
+        parts.append(_Part(BoundedSum(OneHot(cell, size), order=order, name=f"{name}: histogram"), counts(1)))
     return parts
 
 
@@ -229,8 +230,7 @@ def _solved(
         found = _numbers(name, pair, rest[2 * place], rest[2 * place + 1], grids[name], question.confidence)
         columns.append(_rounded(found, pair) if name in whole else found)
     for (name, values), table in zip(lists.items(), rest[2 * len(bounds) :], strict=True):
-        reached = reach(question.confidence, 0.0, (table.std,), table.event)
-        interval = np.maximum(0.0, table.value - reached), np.maximum(0.0, table.value + reached)
+        interval = around_counts(table, question.confidence)
         columns.append(Categories(name, values, table.value, interval, float(table.std)))
     release = question.curator.summary("describe", question.budget)
     return Description(*count, tuple(columns), question.confidence, release)
@@ -241,8 +241,8 @@ def _count(question: Question, noisy: Sequence[Release]) -> tuple[tuple[float, I
     if question.n is not None:
         return (float(question.n), (float(question.n), float(question.n))), noisy
     count, *rest = noisy
-    total, half = float(count.value[0]), reach(question.confidence, 0.0, (count.std,), count.event)
-    return (total, (max(0.0, total - half), max(0.0, total + half))), rest
+    (low,), (high,) = around_counts(count, question.confidence)
+    return (float(count.value[0]), (float(low), float(high))), rest
 
 
 def _rounded(found: Numbers, pair: Interval) -> Numbers:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.events import Event, Laplace, flatten
+from discreet.events import Event, Laplace, Pure, flatten
+from discreet.release import Release
 
 Floats = NDArray[np.float64]
 
@@ -19,11 +21,11 @@ def reach(confidence: float, normal: Any, noise: tuple[Any, ...], event: Event) 
     """How far from 0 the sum of a normal error and noises reaches, with the given confidence.
 
     `normal` is the standard deviation of the sampling error, `noise` those of independent noises of the event's law.
-    All Gaussian: a multiple of the total deviation. With Laplace noise: by simulation, with public random numbers:
-    what is computed here is a property of known laws and not of the data.
+    All Gaussian: a multiple of the total deviation. With Laplace noise, or the whole noise of counts, which is like it:
+    by simulation, with public random numbers: what is computed here is a property of known laws and not of the data.
     """
     variance = np.square(normal) + sum(np.square(part) for part in noise)
-    if not any(isinstance(leaf, Laplace) for leaf, _ in flatten(event)):
+    if not any(isinstance(leaf, Laplace | Pure) for leaf, _ in flatten(event)):
         return _normal_quantile(confidence) * np.sqrt(variance)
     gauss, laplace = _draws(len(noise))
     shape = np.broadcast(normal, *noise).shape
@@ -31,6 +33,28 @@ def reach(confidence: float, normal: Any, noise: tuple[Any, ...], event: Event) 
     errors = np.abs(flat[0] * gauss + sum(part * law for part, law in zip(flat[1:], laplace, strict=True)))
     found = np.quantile(errors, confidence, axis=1).reshape(shape)
     return found if found.ndim else float(found)
+
+
+def around_counts(counts: Release, confidence: float) -> tuple[Floats, Floats]:
+    """Between which numbers of rows each true count is, with the given confidence: none is below zero."""
+    whole = isinstance(counts.event, Pure) and not (counts.value % 1).any()
+    half = _whole_reach(confidence, float(counts.std)) if whole else reach(confidence, 0.0, (counts.std,), counts.event)
+    return np.maximum(0.0, counts.value - half), np.maximum(0.0, counts.value + half)
+
+
+def _whole_reach(confidence: float, std: float) -> float:
+    """The least whole number k with P(|G| <= k) >= confidence, for whole noise of that deviation: exactly.
+
+    With P(g) ∝ p^|g| the variance is 2p/(1 - p)², and P(|G| > k) = 2 p^(k + 1)/(1 + p).
+
+    >>> _whole_reach(0.95, 1.357), _whole_reach(0.95, 0.01)  # ε about 1 and 10
+    (3.0, 0.0)
+    """
+    if std < 1e-6:
+        return 0.0
+    shift = 1 + std**-2
+    p = 1 / (shift + math.sqrt(shift**2 - 1))
+    return float(max(math.ceil(math.log((1 - confidence) * (1 + p) / 2) / math.log(p) - 1), 0))
 
 
 @lru_cache(maxsize=8)

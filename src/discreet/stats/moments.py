@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -15,6 +16,7 @@ from discreet.stats.asking import Options, Question, Range, ask, retried
 from discreet.stats.intervals import reach
 
 Floats = NDArray[np.float64]
+POWERS = math.sqrt(3)  # (1, z, z²) is at most so much larger in ℓ1 than in ℓ2
 
 
 @retried
@@ -31,7 +33,7 @@ def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, 
     >>> bool(abs(answer.value - 2000) < 200)
     True
     """
-    question = ask("sum", x, epsilon, delta, options)
+    question = ask("sum", x, epsilon, delta, options, wider=math.sqrt)
     found, (share,), notes = question.deal(bounds, 1)
     whole = question.curator.sharing
     known = question.n is not None and not whole
@@ -133,7 +135,7 @@ def mean(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0,
     >>> bool(abs(answer.value - 50) < 3)
     True
     """
-    question = ask("mean", x, epsilon, delta, options)
+    question = ask("mean", x, epsilon, delta, options, wider=POWERS)
     found, power, notes = _powers(question, x, bounds, (0.35, 1.0, 0.15))
     value, std, interval = mean_of(power, found, question.confidence)
     return question.answer("mean", value, std, interval, notes=notes)
@@ -164,7 +166,7 @@ def variance(
     >>> bool(abs(variance(x, bounds=(0, 12), epsilon=1.0).value - 12) < 1)
     True
     """
-    question = ask("variance", x, epsilon, delta, options)
+    question = ask("variance", x, epsilon, delta, options, wider=POWERS)
     found, power, notes = _powers(question, x, bounds, (0.35, 0.7, 1.0))
     m, q, v = power.mean, power.square, power.most_variance
     noises = (

@@ -10,13 +10,13 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.budget import Budget, Share, choice
+from discreet.budget import Budget, Share, choice, counts
 from discreet.events import Choice
 from discreet.lipschitz import Score, rank_score
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 from discreet.stats.asking import Options, Question, Range, ask, present, retried
-from discreet.stats.intervals import reach
+from discreet.stats.intervals import around_counts
 
 CELLS = 1 << 14  # how finely the range is cut
 MOST_CELLS = 1 << 20
@@ -38,8 +38,9 @@ def quantile(
 
     The range is cut into `cells` even cells; a cell is chosen by how near it is, in rows, to holding the quantile.
     Ranks are robust: what the bounds cut off does not matter, and the error is in ranks, not in the units of the data.
-    The interval is for the quantile of the population: it accounts for the choice and for the sampling. The promise
-    kept is the pure one; δ is not used.
+    The interval is for the quantile of the population: it accounts for the choice and for the sampling. It takes half
+    of the budget; with confidence=None there is none, and the value is sharper for it. The promise kept is the pure
+    one; δ is not used.
 
     Examples
     --------
@@ -60,12 +61,14 @@ def _quantile(
         raise ValueError("The `q` of quantile must be one or more ranks within [0, 1]. Got none.")
     if not isinstance(cells, int) or not 2 <= cells <= MOST_CELLS:
         raise ValueError(f"The `cells` of {name} must be a whole number within 2 and {MOST_CELLS}. Got {cells!r}.")
-    question = ask(name, x, budget.epsilon, 0.0, options)
+    alone = options.get("confidence", 0.95) is None
+    question = ask(name, x, budget.epsilon, 0.0, {**options, "confidence": 0.95} if alone else options)
     if question.curator.width != 1:
         raise ValueError(f"The {name} is of one column.")
-    # a count; then for each rank the quantile itself and the two ends of its interval
-    parts = [choice(weight) for _ in ranks for weight in (2.5, 1.0, 1.0)]
-    found, (for_count, *shares), notes = question.deal(bounds, 0.5 * len(ranks), *parts)
+    # for each rank the quantile itself and the two ends of its interval; these need a count, which may be public
+    values, ends = [choice(2.5)] * len(ranks), [choice(1.0)] * (0 if alone else 2 * len(ranks))
+    for_count = [counts(0.5 * len(ranks))] if ends and question.n is None else []
+    found, shares, notes = question.deal(bounds, *values, *ends, *for_count)
     low, step = float(found.lower[0]), float(found.upper[0] - found.lower[0]) / cells
 
     # BOUND + SUMMARISE: each row adds one to its cell
@@ -79,22 +82,31 @@ def _quantile(
     question.curator.expect(table)  # refuses what cannot work, before the count is paid for
 
     # PRIVATISE: the ranks of the ends depend on the noisy count; what each choice costs does not
-    n = _fewest(question, question.curator.measure(rows, for_count))
-    margins = [_margin(rank, n, cells, question, share) for rank, share in zip(ranks, shares[1::3], strict=True)]
-    beyond = np.array([(r <= m, r + m >= 1) for r, m in zip(ranks, margins, strict=True)]).T  # no row is that far out
-    chosen = []
-    for rank, margin, *three in zip(ranks, margins, shares[::3], shares[1::3], shares[2::3], strict=True):
-        wanted = (rank_score(rank, name), _score(rank - margin, "low end"), _score(rank + margin, "high end"))
-        chosen += [question.curator.choose(table, *ask).value for ask in zip(three, wanted, strict=True)]
+    for_values, for_ends = shares[: len(ranks)], shares[len(ranks) : 3 * len(ranks)]
+    least = _fewest(question, rows, shares[3 * len(ranks) :]) if ends else 0.0
+    asked = [(share, rank_score(rank, name)) for share, rank in zip(for_values, ranks, strict=True)]
+    here = np.array([question.curator.choose(table, *one).value for one in asked])
+    first, last = _ends(question, table, ranks, for_ends, least, cells) if ends else (here, here)
 
     # SOLVE: the middle of the cell; the outer edges of the two others
-    here, first, last = np.array(chosen).reshape(-1, 3).T
-    first, last = np.where(beyond[0], 0, first), np.where(beyond[1], cells - 1, last)
     value = low + step * (here + 0.5)
     interval = low + step * np.minimum(first, here), low + step * (np.maximum(last, here) + 1)
-    if np.ndim(q) == 0:
-        return question.answer(name, value.item(), None, (interval[0].item(), interval[1].item()), notes=notes)
-    return question.answer(name, value, None, interval, notes=notes)
+    told: Any = (value, interval) if np.ndim(q) else (value.item(), (interval[0].item(), interval[1].item()))
+    return question.answer(name, told[0], None, None if alone else told[1], notes=notes)
+
+
+def _ends(
+    question: Question, table: BoundedSum, ranks: list[Fraction], shares: tuple[Share, ...], n: float, cells: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The cells in which the intervals begin and end."""
+    margins = [_margin(rank, n, cells, question, share) for rank, share in zip(ranks, shares[::2], strict=True)]
+    beyond = np.array([(r <= m, r + m >= 1) for r, m in zip(ranks, margins, strict=True)]).T  # no row is that far out
+    chosen = []
+    for rank, margin, *two in zip(ranks, margins, shares[::2], shares[1::2], strict=True):
+        wanted = _score(rank - margin, "low end"), _score(rank + margin, "high end")
+        chosen += [question.curator.choose(table, *ask).value for ask in zip(two, wanted, strict=True)]
+    first, last = np.array(chosen).reshape(-1, 2).T
+    return np.where(beyond[0], 0, first), np.where(beyond[1], cells - 1, last)
 
 
 @retried
@@ -129,11 +141,12 @@ def _score(rank: Fraction, name: str) -> Score:
     return rank_score(min(max(rank, Fraction(0)), Fraction(1)).limit_denominator(FINEST), name)
 
 
-def _fewest(question: Question, noisy: Release) -> float:
-    """A number of rows that there are most probably (99%)."""
+def _fewest(question: Question, rows: BoundedSum, shares: tuple[Share, ...]) -> float:
+    """A number of rows that there are most probably (99%), or surely."""
     if question.n is not None:
         return max(float(question.n), 1.0)
-    return max(float(noisy.value[0] - reach(0.98, 0.0, (noisy.std,), noisy.event)), 1.0)
+    (low,), _ = around_counts(question.curator.measure(rows, shares[0]), 0.98)
+    return max(float(low), 1.0)
 
 
 def _margin(rank: Fraction, n: float, cells: int, question: Question, share: Share) -> Fraction:

@@ -46,7 +46,7 @@ def proved(proof: Path) -> dict[str, str]:
     """The names that a proof file proves, with their stamps; empty if it names none.
 
     >>> sorted(proved(HERE / "laplace.md"))
-    ['laplace.add_laplace']
+    ['laplace.add_discrete_laplace', 'laplace.add_laplace', 'laplace.discrete_laplace_std']
     """
     first = proof.read_text(encoding="utf-8").split("\n", 1)[0]
     if not first.startswith(_PREFIX):
