@@ -37,7 +37,7 @@ class Alike:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
         if ORDER:  # files in another order, and within each its tests; what a file shares is still made once
-            items.sort(key=lambda item: (digest(ORDER, item.path.name), digest(ORDER, item.nodeid)))
+            items.sort(key=lambda item: (digest(ORDER, item.nodeid.split("::")[0]), digest(ORDER, item.nodeid)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item):

@@ -100,7 +100,6 @@ def test_several_classes():
 
 @pytest.mark.catalogue("CL12")
 def test_everything_can_be_drawn():
-
     X, y = rows(300)
     p = MODEL.predict_proba(X)[:, 1]
     table = ev.private_scores(MODEL, X, y, bins=8)

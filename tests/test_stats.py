@@ -75,6 +75,10 @@ def test_alone_an_answer_keeps_the_promise_that_needs_less_noise(name):
     assert alone.std < 0.8 * shared.std
     wide = stats.sum(np.tile(SAMPLE[:, None], 30), (0, 200), 1.0, 1e-6)
     assert isinstance(wide.event, Gaussian) and wide.budget.delta == 1e-6
+    # bounds that are paid for would suffer from a split of pure ε
+    assert ask(SAMPLE, None, 1.0, 1e-6).budget.delta == stats.histogram(SAMPLE, 9, None, 1.0, 1e-6).budget.delta == 1e-6
+    with pytest.raises(ValueError, match="confidence"):
+        ask(SAMPLE, (0, 200), confidence="high")
 
 
 def test_counts_have_whole_noise_and_the_promise_that_needs_less():
@@ -101,11 +105,17 @@ def test_at_a_large_epsilon_a_count_is_exact():
 
 
 def test_the_interval_of_a_whole_count_is_the_shortest_that_covers():
-    for e in (0.05, 0.7, 1.0, 3.0):
+    for e in (1e-9, 1e-4, 0.05, 0.7, 1.0, 3.0):
         p = np.exp(-e)
-        half = intervals._whole_reach(0.95, np.sqrt(2 * p) / (1 - p))
-        assert 2 * p ** (half + 1) / (1 + p) <= 0.05 * (1 + 1e-9)
-        assert half == 0 or 2 * p**half / (1 + p) > 0.05
+        half = intervals._whole_reach(0.95, np.sqrt(2 * p) / -np.expm1(-e))
+        assert 2 * np.exp(-e * (half + 1)) / (1 + p) <= 0.05 * (1 + 1e-6)
+        assert half == 0 or 2 * np.exp(-e * half) / (1 + p) > 0.05 * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("e", [1e-9, 1e9])
+def test_counts_at_the_ends_of_what_can_be_spent(e):
+    for answer in (stats.count(SAMPLE, e), stats.histogram(SAMPLE, 3, (0, 200), e), stats.median(SAMPLE, (0, 200), e)):
+        assert np.isfinite(answer.value).all() and np.isfinite(answer.interval).all()
 
 
 def test_units_that_share_are_counted_with_as_little_noise():

@@ -155,7 +155,7 @@ class Curator:
         counts = asked.share.kind == "counts"
         fine = max(0, FINE - math.frexp(size_of(event) * float(sensitivity))[1])
         if counts and query.counts and isinstance(event, Pure):
-            fine = 0  # whole noise on whole numbers
+            fine = 0  # whole noise on whole numbers; where units share, what they add is finer, and so is the noise
         grid = finer(total.astype(object) if triangle else total, fine)  # a triangle is put together from its entries
         noisy = perturbed(grid, sensitivity * (1 << fine), event, self._rng, symmetric, triangle, counts)
         value = np.ldexp(noisy.astype(np.float64), exponent - fine)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from discreet.cli.summary import OTHERS, Summary, told
-from discreet.events import Gaussian, Laplace
+from discreet.events import Gaussian, Laplace, Pure
 from discreet.stats.description import Categories, Description, Numbers
 
 ROWS = {"patient": [f"p{i // 3}" for i in range(3000)], "age": [50.0] * 3000, "ward": ["north"] * 3000}
@@ -71,9 +71,8 @@ def test_every_number_has_its_interval(table):
 
 def specimen(counts, std, event):
     release = SimpleNamespace(unit="row", event=event)
-    half = 1.959963984540054 * 10 if isinstance(event, Gaussian) else 10 / np.sqrt(2) * -np.log(0.05)
     wards = Categories("ward", ("a", "b"), np.array(counts), (np.zeros(2), np.zeros(2)), std)
-    return Summary(Description(1000.0, (1000 - half, 1000 + half), (wards,), 0.95, release)), wards
+    return Summary(Description(1000.0, (990.0, 1010.0), (wards,), 0.95, release, 10.0)), wards
 
 
 def test_others_have_the_noise_of_the_count_and_of_each_cell():
@@ -93,6 +92,19 @@ def test_others_under_laplace_noise():
     errors = rng.laplace(0, 10 / np.sqrt(2), 4000) + rng.laplace(0, 20 / np.sqrt(2), (2, 4000)).sum(axis=0)
     held = np.mean(np.abs(errors) <= half)
     assert 0.932 < held < 0.968
+
+
+@pytest.mark.parametrize("e", [0.5, 4.0, 8.0])
+def test_others_under_whole_noise(e):
+    """Of 20,000 draws at least 95% are within, less five standard errors of that share, 0.0077."""
+    rng, p = np.random.default_rng(2), np.exp(-e / np.array([2.0, 1.0, 1.0]))
+    std = np.sqrt(2 * p) / (1 - p)
+    wards = Categories("ward", ("a", "b"), np.array([300.0, 200.0]), (np.zeros(2), np.zeros(2)), std[1])
+    found = Description(1000.0, (0, 0), (wards,), 0.95, SimpleNamespace(unit="row", event=Pure(e)), std[0])
+    value, (low, high) = Summary(found).others(wards)
+    noise = rng.geometric(1 - p, (20_000, 3)) - rng.geometric(1 - p, (20_000, 3))
+    assert value == 500 and np.mean(np.abs(noise.sum(axis=1)) <= high - value) > 0.95 - 0.0077
+    assert low % 1 == high % 1 == 0
 
 
 def test_digits_are_no_finer_than_the_interval():

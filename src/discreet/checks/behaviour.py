@@ -19,7 +19,7 @@ from discreet.audit import audit
 from discreet.budget import Budget
 from discreet.checks.specimens import Asked, Spy, extremes, hostile, ordinary, rows_of
 from discreet.errors import BudgetExceeded, NoiseWarning, NotPrivateWarning
-from discreet.events import Sampled, flatten
+from discreet.events import Pure, Sampled, flatten
 from discreet.labels import codes_of, ordered
 from discreet.ledger import Detached, Ledger
 from discreet.query import Batch
@@ -187,10 +187,12 @@ def check_seeded(estimator: Any) -> None:
     assert _bits(seeded[0]) == _bits(seeded[1])
     assert all(release.seeded and "NOT PRIVATE" in str(release) for release in seeded)
     assert any(issubclass(warning.category, NotPrivateWarning) for warning in caught)
-    fresh = [_fit(estimator, data) for _ in range(2)]
-    assert not any(release.seeded for release in fresh)
-    if any(part.std is not None for part in fresh[0].parts):
-        assert _bits(fresh[0]) != _bits(fresh[1]), "two private runs gave the same noise"
+    fresh = _fit(estimator, data)
+    assert not fresh.seeded
+    if any(part.std is not None and not _mostly_zero(part) for part in fresh.parts):
+        # whole noise of deviation 0.5 is zero four times in five: all alike by chance in fewer than 1 of 10^8 tries
+        others = (_fit(estimator, data) for _ in range(100))
+        assert any(_bits(other) != _bits(fresh) for other in others), "private runs gave the same noise"
 
 
 def check_stated_noise(estimator: Any, runs: int = 300) -> None:
@@ -204,11 +206,16 @@ def check_stated_noise(estimator: Any, runs: int = 300) -> None:
     with _quiet():
         releases = [_fit(estimator, data, random_state=seed) for seed in range(runs)]
     for parts in zip(*(release.parts for release in releases), strict=True):
-        if parts[0].std is None or (parts[0].name != "count" and _adaptive(releases)):
+        if parts[0].std is None or (parts[0].name != "count" and _adaptive(releases)) or _mostly_zero(parts[0]):
             continue
         observed = np.std([np.asarray(part.value, np.float64) for part in parts], axis=0)
         ratio = float(np.sqrt(np.mean(np.square(observed / parts[0].std))))
         assert 0.7 < ratio < 1.3, f"{parts[0].name}: observed noise is {ratio:.2f} times what is stated"
+
+
+def _mostly_zero(part: Release) -> bool:
+    """Whether the noise is whole and so small that a few hundred runs tell nothing of its deviation."""
+    return isinstance(part.event, Pure) and not np.any(np.asarray(part.value) % 1) and np.max(part.std) < 0.5
 
 
 def _adaptive(releases: list[Release]) -> bool:

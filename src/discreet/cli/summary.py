@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,19 +74,14 @@ class Summary:
 
         Its noise is that of the count and of each cell, independent of each other.
         """
+        from discreet.events import Pure, flatten
         from discreet.stats.intervals import reach
 
         left, event = float(self.found.count - sum(one.counts)), self.found.release.event
-        half = reach(self.found.confidence, 0.0, (self._std, *(one.std,) * len(one.values)), event)
+        half = reach(self.found.confidence, 0.0, (self.found.count_std, *(one.std,) * len(one.values)), event)
+        if left % 1 == 0 and any(isinstance(leaf, Pure) for leaf, _ in flatten(event)):
+            half = math.ceil(half)  # whole noise reaches whole numbers
         return max(left, 0.0), (max(left - half, 0.0), max(left + half, 0.0))
-
-    @property
-    def _std(self) -> float:
-        """The noise of the count, from how far its interval reaches."""
-        from discreet.stats.intervals import reach
-
-        half = max(self.found.count_interval[1] - self.found.count, 0.0)
-        return half / float(reach(self.found.confidence, 0.0, (1.0,), self.found.release.event))
 
     def document(self) -> dict[str, Any]:
         """All of it, for scripts."""

@@ -18,7 +18,7 @@ from discreet.evaluate.ratio import share
 from discreet.models.selection import alone
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.asking import ONE_CELL, Options, Question, ask
+from discreet.stats.asking import Options, Question, ask, one_cell
 from discreet.stats.intervals import around_counts
 
 
@@ -133,7 +133,7 @@ def question_of(
     if rows.empty().y is None:
         raise ValueError(f"{name} requires y to be passed: these rows bring no target.")
     alone.probe(model, rows.width, method, rows.columns)
-    question = ask(name, rows, epsilon, delta, options, wider=ONE_CELL)
+    question = ask(name, rows, epsilon, delta, options, wider=one_cell(options))
     question.curator.label(known)
     return question, model, known
 

@@ -13,7 +13,7 @@ from discreet.budget import counts
 from discreet.labels import codes_of
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.asking import ONE_CELL, Options, Question, Range, ask, present, retried
+from discreet.stats.asking import Options, Question, Range, ask, one_cell, present, retried
 from discreet.stats.intervals import around_counts
 
 MOST_CELLS = 1 << 24
@@ -24,7 +24,8 @@ def count(x: Any, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Op
     """How many rows there are (rows with a missing number are not counted).
 
     The interval is for the number of rows in these data: there is no sampling in it. Noise is whole, and as small as a
-    promise of pure ε allows; with a δ and a ledger that is shared, it is Gaussian.
+    promise of pure ε allows; with a δ and a ledger that is shared, it is Gaussian. (Where the rows of a unit share what
+    one row may add, parts of rows are counted, and it is Laplace noise.)
 
     Examples
     --------
@@ -72,7 +73,9 @@ def histogram(
     >>> answer.axes, answer.value.shape
     ((('a', 'b', 'c'),), (3,))
     """
-    question = ask("histogram", x, epsilon, delta, options, numeric=categories is None, wider=ONE_CELL)
+    paid = categories is None and bounds is None and not np.ndim(bins)  # for the bounds; edges are public
+    wider = math.inf if paid else one_cell(options)
+    question = ask("histogram", x, epsilon, delta, options, numeric=categories is None, wider=wider)
     width = question.curator.width
     if categories is not None:
         labels = _lists(categories, width)

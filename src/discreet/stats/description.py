@@ -23,13 +23,13 @@ from discreet.release import Release
 from discreet.retry import Retrying
 from discreet.stats.asking import Options, Question, ask, forgetful
 from discreet.stats.intervals import around_counts, reach
-from discreet.stats.moments import Powers, mean_of
+from discreet.stats.moments import MEAN, Powers, mean_of
 from discreet.stats.wanted import chosen, plain, refuse, refuse_missing, refuse_whole
 
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 RANKS = (0.25, 0.5, 0.75)
-DEALT = np.array([0.35, 1.0, 0.15])  # how the noise of (1, z, z²) is dealt among them, as for `mean`
+DEALT = np.array(MEAN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +76,7 @@ class Description:
     columns: tuple[Numbers | Categories, ...]
     confidence: float
     release: Release
+    count_std: float  # of the noise in the count; 0 where it is public
 
 
 @forgetful
@@ -224,7 +225,7 @@ def _solved(
     whole: Collection[str],
 ) -> Description:
     """SOLVE: columns from noisy sums."""
-    count, rest = _count(question, noisy)
+    count, std, rest = _count(question, noisy)
     columns: list[Numbers | Categories] = []
     for place, (name, pair) in enumerate(bounds.items()):
         found = _numbers(name, pair, rest[2 * place], rest[2 * place + 1], grids[name], question.confidence)
@@ -233,16 +234,16 @@ def _solved(
         interval = around_counts(table, question.confidence)
         columns.append(Categories(name, values, table.value, interval, float(table.std)))
     release = question.curator.summary("describe", question.budget)
-    return Description(*count, tuple(columns), question.confidence, release)
+    return Description(*count, tuple(columns), question.confidence, release, std)
 
 
-def _count(question: Question, noisy: Sequence[Release]) -> tuple[tuple[float, Interval], Sequence[Release]]:
-    """How many rows there are, with an interval, and the releases of the columns."""
+def _count(question: Question, noisy: Sequence[Release]) -> tuple[tuple[float, Interval], float, Sequence[Release]]:
+    """How many rows there are, with an interval; the deviation of the noise in it; and the releases of the columns."""
     if question.n is not None:
-        return (float(question.n), (float(question.n), float(question.n))), noisy
+        return (float(question.n), (float(question.n), float(question.n))), 0.0, noisy
     count, *rest = noisy
     (low,), (high,) = around_counts(count, question.confidence)
-    return (float(count.value[0]), (float(low), float(high))), rest
+    return (float(count.value[0]), (float(low), float(high))), float(count.std), rest
 
 
 def _rounded(found: Numbers, pair: Interval) -> Numbers:

@@ -45,16 +45,15 @@ def around_counts(counts: Release, confidence: float) -> tuple[Floats, Floats]:
 def _whole_reach(confidence: float, std: float) -> float:
     """The least whole number k with P(|G| <= k) >= confidence, for whole noise of that deviation: exactly.
 
-    With P(g) ∝ p^|g| the variance is 2p/(1 - p)², and P(|G| > k) = 2 p^(k + 1)/(1 + p).
+    With P(g) ∝ p^|g| the variance is 2p/(1 - p)² = 1/(2 sinh²(ln p / 2)), and P(|G| > k) = 2 p^(k + 1)/(1 + p).
 
     >>> _whole_reach(0.95, 1.357), _whole_reach(0.95, 0.01)  # ε about 1 and 10
     (3.0, 0.0)
     """
     if std < 1e-6:
         return 0.0
-    shift = 1 + std**-2
-    p = 1 / (shift + math.sqrt(shift**2 - 1))
-    return float(max(math.ceil(math.log((1 - confidence) * (1 + p) / 2) / math.log(p) - 1), 0))
+    power = -2 * math.asinh(1 / (math.sqrt(2) * std))
+    return float(max(math.ceil(math.log((1 - confidence) * (1 + math.exp(power)) / 2) / power - 1), 0))
 
 
 @lru_cache(maxsize=8)

@@ -16,7 +16,7 @@ from discreet.stats.asking import Options, Question, Range, ask, retried
 from discreet.stats.intervals import reach
 
 Floats = NDArray[np.float64]
-POWERS = math.sqrt(3)  # (1, z, z²) is at most so much larger in ℓ1 than in ℓ2
+MEAN, VARIANCE = (0.35, 1.0, 0.15), (0.35, 0.7, 1.0)  # how noise is dealt among (1, z, z²)
 
 
 @retried
@@ -33,7 +33,7 @@ def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, 
     >>> bool(abs(answer.value - 2000) < 200)
     True
     """
-    question = ask("sum", x, epsilon, delta, options, wider=math.sqrt)
+    question = ask("sum", x, epsilon, delta, options, wider=math.inf if bounds is None else math.sqrt)
     found, (share,), notes = question.deal(bounds, 1)
     whole = question.curator.sharing
     known = question.n is not None and not whole
@@ -95,6 +95,12 @@ class Powers:
         return min(self.variance + slack, 1.0)
 
 
+def _wider(weights: tuple[float, ...], bounds: Range, options: Options) -> float:
+    """How much wider the powers of a row are in ℓ1 than in ℓ2, at most; of use where bounds are given."""
+    dealt = weights if options.get("n") is None else weights[1:]
+    return math.inf if bounds is None else float(np.linalg.norm(dealt, 1) / np.linalg.norm(dealt))
+
+
 def _powers(question: Question, x: Any, bounds: Range, weights: tuple[float, float, float]) -> Any:
     """(1, z, z²) of one column, in one release; the weights deal the noise among them."""
     if question.curator.width != 1:
@@ -135,8 +141,8 @@ def mean(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0,
     >>> bool(abs(answer.value - 50) < 3)
     True
     """
-    question = ask("mean", x, epsilon, delta, options, wider=POWERS)
-    found, power, notes = _powers(question, x, bounds, (0.35, 1.0, 0.15))
+    question = ask("mean", x, epsilon, delta, options, wider=_wider(MEAN, bounds, options))
+    found, power, notes = _powers(question, x, bounds, MEAN)
     value, std, interval = mean_of(power, found, question.confidence)
     return question.answer("mean", value, std, interval, notes=notes)
 
@@ -166,8 +172,8 @@ def variance(
     >>> bool(abs(variance(x, bounds=(0, 12), epsilon=1.0).value - 12) < 1)
     True
     """
-    question = ask("variance", x, epsilon, delta, options, wider=POWERS)
-    found, power, notes = _powers(question, x, bounds, (0.35, 0.7, 1.0))
+    question = ask("variance", x, epsilon, delta, options, wider=_wider(VARIANCE, bounds, options))
+    found, power, notes = _powers(question, x, bounds, VARIANCE)
     m, q, v = power.mean, power.square, power.most_variance
     noises = (
         power.std[2] / power.fewest,

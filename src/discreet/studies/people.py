@@ -27,6 +27,7 @@ from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 import discreet as dc
 from discreet import accounting, stats
 from discreet.events import Gaussian
+from discreet.labels import unit_name
 from discreet.models import LinearRegression
 from discreet.models.logistic import LogisticRegression
 from discreet.studies.common import (
@@ -119,8 +120,10 @@ def errors(visits: Visits, way: str, epsilon: float, start: int) -> dict[str, fl
     """How far a mean and a count are from their exact values."""
     mean, count = exact(visits, way)
     asked = options(visits, way, start)
-    found = stats.mean(visits.days, DAYS, epsilon, DELTA, **asked)
-    counted = stats.count(visits.days, epsilon, DELTA, **asked)
+    # on an account, as the models are: Gaussian noise for all
+    account = dc.Budget(epsilon, DELTA, unit=unit_name(asked.get("unit")))
+    found = stats.mean(visits.days, DAYS, epsilon, DELTA, ledger=dc.Ledger(account), **asked)
+    counted = stats.count(visits.days, epsilon, DELTA, ledger=dc.Ledger(account), **asked)
     return {"mean": abs(found.value - mean), "count": abs(counted.value - count) / count}
 
 
