@@ -74,17 +74,20 @@ def test_statistics_gaussian(name, check):
 
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 8.0, 50.0])
 def test_whole_noise_that_is_often_zero_passes_too(epsilon, monkeypatch):
-    """With noise that no name fixes: what the checks ask for fails by chance in fewer than 1 of 10^8 tries."""
+    """With noise that no name fixes: `check_seeded` fails by chance in fewer than 1 of 10^8 tries."""
     monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", Keystream())
     for name in ("count", "histogram"):
         for check in (checks.check_seeded, checks.check_stated_noise):
             check(Asked(STATISTICS[name], epsilon=epsilon, delta=1e-6))
 
 
-def test_a_check_notices_that_noise_repeats(monkeypatch):
+@pytest.mark.parametrize("epsilon", [1.0, 3.0, 8.0])
+def test_checks_notice_that_there_is_no_noise(epsilon, monkeypatch):
     monkeypatch.setattr("discreet.curator.perturbed", lambda total, *rest: total)
     with pytest.raises(AssertionError, match="same noise"):
-        checks.check_seeded(Asked(STATISTICS["count"]))
+        checks.check_seeded(Asked(STATISTICS["count"], epsilon=epsilon))
+    with pytest.raises(AssertionError, match=r"0\.00 times what is stated"):
+        checks.check_stated_noise(Asked(STATISTICS["count"], epsilon=epsilon))
 
 
 def test_the_registry_finds_everything():

@@ -1,5 +1,7 @@
 """Statistics: close to the truth, with intervals that cover it."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,7 +12,7 @@ from discreet.accounting import epsilon
 from discreet.checks import private_statistics
 from discreet.engines.memory import Memory
 from discreet.events import Gaussian, Laplace, Pure, flatten
-from discreet.stats import intervals
+from discreet.stats import asking, intervals, moments
 
 RNG = np.random.default_rng(0)
 SAMPLE = RNG.gamma(3, 10, 20_000)
@@ -75,10 +77,37 @@ def test_alone_an_answer_keeps_the_promise_that_needs_less_noise(name):
     assert alone.std < 0.8 * shared.std
     wide = stats.sum(np.tile(SAMPLE[:, None], 30), (0, 200), 1.0, 1e-6)
     assert isinstance(wide.event, Gaussian) and wide.budget.delta == 1e-6
-    # bounds that are paid for would suffer from a split of pure ε
+    # where the budget is split, for bounds, what was asked for is kept
     assert ask(SAMPLE, None, 1.0, 1e-6).budget.delta == stats.histogram(SAMPLE, 9, None, 1.0, 1e-6).budget.delta == 1e-6
     with pytest.raises(ValueError, match="confidence"):
         ask(SAMPLE, (0, 200), confidence="high")
+
+
+def test_the_promise_is_chosen_by_how_far_noise_reaches():
+    """At ε = 1 and δ = 0.01 Laplace noise reaches further than Gaussian noise once it is √2 as wide."""
+    assert asking.one_cell({}) == 1.0 and asking.one_cell({"neighbours": "replace-one"}) == np.sqrt(2)
+    budget = Budget(1.0, 0.01)
+    assert asking._lighter(budget, {}, 1.0).pure and asking._lighter(budget, {}, np.sqrt(2)) == budget
+    assert asking._lighter(budget, {"ledger": Ledger(budget)}, 1.0) == budget
+    assert moments._wider(moments.MEAN, (0, 1), {}) == pytest.approx(1.5 / np.sqrt(1.145))
+    assert moments._wider(moments.MEAN, (0, 1), {"n": 9}) == pytest.approx(1.15 / np.sqrt(1.0225))
+    assert moments._wider(moments.MEAN, None, {}) == np.inf
+
+
+def test_edges_and_numbers_of_bins_for_each_column():
+    X = np.column_stack([SAMPLE, SAMPLE])
+    table = stats.histogram(X, [[0.0, 30.0, 200.0], [0.0, 10.0, 20.0, 200.0]], None, 1.0, 1e-6)
+    assert table.value.shape == (2, 3) and table.budget == Budget(1.0)  # edges are public: nothing is split
+    assert stats.histogram(X, (2, 3), (0, 200), 1.0, 1e-6).value.shape == (2, 3)
+    assert stats.histogram(X, [2, 3], None, 1.0, 1e-6).budget == Budget(1.0, 1e-6)
+    for bins in ([2, [0.0, 1.0, 2.0]], [2, 3, 4], 0):
+        with pytest.raises(ValueError, match="`bins`"):
+            stats.histogram(X, bins, (0, 200))
+
+
+@pytest.mark.parametrize("confidence", [np.float32(0.9), Fraction(9, 10), np.float64(0.9)])
+def test_confidence_is_any_number(confidence):
+    assert stats.mean(SAMPLE, (0, 200), confidence=confidence).confidence == pytest.approx(0.9)
 
 
 def test_counts_have_whole_noise_and_the_promise_that_needs_less():

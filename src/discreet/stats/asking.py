@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import numbers
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -118,8 +119,8 @@ def ask(
     budget = Budget(epsilon, delta, options.get("neighbours", "add-remove"), unit_name(unit))
     check_unit(name, budget, unit, limit, n)
     confidence = options.get("confidence", 0.95)
-    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise ValueError(f"The `confidence` of {name} must be within (0, 1). Got {confidence!r}.")
+    if not isinstance(confidence, (numbers.Real, np.floating)) or not 0 < confidence < 1:
+        raise ValueError(f"The `confidence` of {name} must be a number within (0, 1). Got {confidence!r}.")
     rows = as_rows(X if is_rows(X) or is_lazy(X) else as_table(X, numeric), numeric=numeric, unit=unit)
     if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0):
         raise ValueError(f"The `n` of {name} must be a whole number >= 0. Got {n!r}.")
@@ -130,7 +131,7 @@ def ask(
     reading = reading_of(ledger, budget)
     curator = Curator(reading.of(rows), ledger, name, noise_source(options.get("random_state"), 5), bound)
     reading.charges = curator._charges
-    return Question(curator, budget, n, confidence)
+    return Question(curator, budget, n, float(confidence))
 
 
 def one_cell(options: Options) -> float:

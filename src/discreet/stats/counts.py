@@ -73,8 +73,11 @@ def histogram(
     >>> answer.axes, answer.value.shape
     ((('a', 'b', 'c'),), (3,))
     """
-    paid = categories is None and bounds is None and not np.ndim(bins)  # for the bounds; edges are public
-    wider = math.inf if paid else one_cell(options)
+
+    def wider(width: int) -> float:
+        given = categories is not None or bounds is not None or _are_edges(_per_column(bins, width))
+        return one_cell(options) if given else math.inf
+
     question = ask("histogram", x, epsilon, delta, options, numeric=categories is None, wider=wider)
     width = question.curator.width
     if categories is not None:
@@ -114,12 +117,8 @@ def _lists(categories: Any, width: int) -> list[list[Any]]:
 
 
 def _edges(question: Question, bins: Any, bounds: Range) -> tuple[list[NDArray[Any]], Any, tuple[str, ...]]:
-    width = question.curator.width
-    per_column = list(bins) if np.ndim(bins) or isinstance(bins, (list, tuple)) else [bins] * width
-    per_column = per_column if width > 1 else [bins]
-    if len(per_column) != width:
-        raise ValueError(f"`bins` must be one entry per column: the data have {width}. Got {len(per_column)}.")
-    if all(np.ndim(part) == 1 for part in per_column):
+    per_column = _per_column(bins, question.curator.width)
+    if _are_edges(per_column):
         share = question.budget.whole("counts")
         return [_checked(np.asarray(part, np.float64)) for part in per_column], share, ()
     numbers = [_number(part) for part in per_column]
@@ -130,9 +129,22 @@ def _edges(question: Question, bins: Any, bounds: Range) -> tuple[list[NDArray[A
     return edges, share, notes
 
 
+def _per_column(bins: Any, width: int) -> list[Any]:
+    if width == 1:
+        return [bins]
+    per_column = list(bins) if isinstance(bins, (list, tuple)) or np.ndim(bins) else [bins] * width
+    if len(per_column) != width:
+        raise ValueError(f"`bins` must be one entry per column: the data have {width}. Got {len(per_column)}.")
+    return per_column
+
+
+def _are_edges(per_column: list[Any]) -> bool:
+    return all(isinstance(part, (list, tuple)) or np.ndim(part) == 1 for part in per_column)
+
+
 def _number(bins: Any) -> int:
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
-        raise ValueError(f"`bins` must be a whole number >= 1, or rising edges. Got {bins!r}.")
+        raise ValueError(f"`bins` must be whole numbers >= 1, or rising edges for all columns. Got {bins!r}.")
     return int(bins)
 
 

@@ -76,7 +76,7 @@ class Description:
     columns: tuple[Numbers | Categories, ...]
     confidence: float
     release: Release
-    count_std: float  # of the noise in the count; 0 where it is public
+    count_std: float = 0.0  # of the noise in the count; 0 where it is public
 
 
 @forgetful
