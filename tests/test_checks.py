@@ -201,9 +201,12 @@ PURE = {
 }
 
 
+DECLARED = dict.fromkeys(PURE, Laplace(1 / EPSILON)) | dict.fromkeys(("discrete", "counts"), Pure(EPSILON))
+
+
 @pytest.mark.parametrize("name", PURE)
 def test_pure_mechanisms(name):
-    result = audit(PURE[name], BASE, NEXT, event=Pure(EPSILON), runs=4000, confidence=SURE)
+    result = audit(PURE[name], BASE, NEXT, event=DECLARED[name], runs=4000, confidence=SURE)
     assert not result.violated, str(result)
 
 
@@ -214,7 +217,7 @@ def test_pure_mechanisms_with_halved_noise(name, seeded):
         "counts": lambda total: add_discrete_laplace(total // 1000, 1, Pure(2 * EPSILON)),
         "norm": lambda total: add_norm(total, 500, EPSILON),
     }[name]
-    assert audit(broken, BASE, NEXT, event=Pure(EPSILON), runs=8000, confidence=SURE).violated
+    assert audit(broken, BASE, NEXT, event=DECLARED[name], runs=8000, confidence=SURE).violated
 
 
 CHOICES = {"exponential": exponential, "permute-and-flip": permute_and_flip, "noisy max": report_noisy_max}

@@ -21,7 +21,7 @@ from discreet.checks.specimens import Spy
 from discreet.engines.memory import Memory
 from discreet.evaluate import paid, scores
 from discreet.evaluate.ratio import share
-from discreet.events import Gaussian, Laplace
+from discreet.events import Gaussian, Laplace, Pure
 from discreet.models import LinearRegression
 from discreet.models.classifier import LinearClassifier
 from discreet.models.selection import PrivateSearchCV
@@ -288,6 +288,26 @@ def test_audit_of_accuracy(neighbours, sabotage, monkeypatch):
 
     found = audit(run, one, two, event=Laplace(1.0), runs=450, confidence=SURE)
     assert found.violated is (sabotage < 1), str(found)
+
+
+@pytest.mark.parametrize("sabotage", [1.0, 2.0])
+def test_audit_of_confusion(sabotage, monkeypatch):
+    """A row that is there or not shows in one cell, for ε = 1; noise of half the scale is caught (alarms as above)."""
+    from discreet import noise
+
+    true = noise.add_discrete_laplace
+    monkeypatch.setattr(
+        noise, "add_discrete_laplace", lambda total, step, event, rng: true(total, step, Pure(sabotage), rng)
+    )
+    none, one = (Memory(np.ones((n, 2)), ["yes"] * n, labels=True) for n in (0, 1))
+    seeds = itertools.count()
+
+    def run(data):
+        with pytest.warns(NotPrivateWarning):
+            return ev.private_confusion(MODEL, data, epsilon=1.0, random_state=next(seeds)).value.ravel()
+
+    found = audit(run, none, one, event=Pure(1.0), runs=2000, confidence=SURE)
+    assert found.violated is (sabotage > 1), str(found)
 
 
 # intervals ---------------------------------------------------------------------------------------------

@@ -34,20 +34,17 @@ def test_gaussian_noise_has_multiplier_times_sensitivity():
 
 
 @pytest.mark.catalogue("ME1")
-def test_laplace_noise_has_scale_times_sensitivity():
-    noisy = add_laplace(np.full(100_000, -3), 3, Laplace(1.5), Keystream.seeded(2))
-    assert fit(noisy + 3, "rounded_laplace", 4.5) > ALARM
-    assert fit(noisy + 3, "rounded_laplace", 4.5 * 1.3) < ALARM
-    assert fit(noisy + 3, "rounded_laplace", 4.5 * 0.7) < ALARM
-
-
-@pytest.mark.catalogue("ME1")
-def test_whole_noise_has_sensitivity_over_epsilon():
-    noisy = add_discrete_laplace(np.full(100_000, -3), 3, Pure(0.75), Keystream.seeded(2))
-    assert fit(noisy + 3, "discrete_laplace", 4.0) > ALARM
-    assert fit(noisy + 3, "discrete_laplace", 4.0 * 1.1) < ALARM
-    assert fit(noisy + 3, "discrete_laplace", 4.0 * 0.9) < ALARM
-    assert noisy.std() == pytest.approx(discrete_laplace_std(4.0), rel=0.02)
+@pytest.mark.parametrize(
+    ("add", "event", "law", "scale"),
+    [(add_laplace, Laplace(1.5), "rounded_laplace", 4.5), (add_discrete_laplace, Pure(0.75), "discrete_laplace", 4.0)],
+)
+def test_laplace_noise_has_scale_times_sensitivity(add, event, law, scale):
+    noisy = add(np.full(100_000, -3), 3, event, Keystream.seeded(2))
+    assert fit(noisy + 3, law, scale) > ALARM
+    for off in (0.7, 0.9, 1.1, 1.3):
+        assert fit(noisy + 3, law, scale * off) < ALARM
+    if law == "discrete_laplace":
+        assert noisy.std() == pytest.approx(discrete_laplace_std(scale), rel=0.02)
 
 
 @pytest.mark.catalogue("ME2")
