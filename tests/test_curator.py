@@ -11,10 +11,10 @@ import pytest
 
 from discreet import Budget, BudgetExceeded, Ledger, LedgerError
 from discreet.accounting import epsilon
-from discreet.budget import Lot, choice, radial
+from discreet.budget import Lot, approximate, choice, instead, radial
 from discreet.curator import Curator, deal
 from discreet.engines.memory import Memory
-from discreet.events import Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
+from discreet.events import Choice, Composed, Either, Gaussian, Laplace, Pure, Repeated, Sampled
 from discreet.lipschitz import rank_score, smallest_eigenvalue
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
@@ -292,3 +292,78 @@ def test_rows_do_not_travel():
     with pytest.raises(TypeError, match="stay where they are"):
         pickle.dumps(rows)
     assert "12345" not in repr(rows) and "12,345" not in repr(rows)
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.6, 0.9])
+@pytest.mark.parametrize("budget", [BUDGET, Budget(0.1, 1e-6), Budget(8.0, 1e-5)])
+def test_a_plan_that_forks_costs_its_budget(weight, budget):
+    first, alone, *rest = budget.split(radial(0.1), instead(weight), radial(0.4), 0.5)
+    one = curator(budget=budget)
+    one.measure(BoundedSum(x), first)
+    (entry,) = one.ledger.entries
+    assert 0.999 * budget.epsilon < epsilon(entry.event, budget.delta) <= budget.epsilon
+    before, either = entry.event.events
+    ways = (one.costs(alone), Composed(tuple(map(one.costs, rest))))
+    assert (before, either) == (one.costs(first), Either(ways))
+    assert all(epsilon(Composed((before, way)), budget.delta) <= budget.epsilon for way in ways)
+    if weight < 0.5:  # hardly anything is lost to the other way: less than a thousandth of μ²
+        assert before.noise_multiplier**2 < 1.001 * deal(budget.split(0.1, 0.9)[0].plan)[0].noise_multiplier ** 2
+
+
+def test_a_pure_plan_that_forks_gives_either_way_the_rest():
+    plan = Budget(1.0).split(radial(1), instead(0.1), radial(1), 2)[0].plan
+    first, alone, second, third = deal(plan)
+    assert (first, second, third) == (Pure(0.25), Pure(0.25), Laplace(2.0))
+    assert isinstance(alone, Laplace) and 0.75 * (1 - 1e-12) < 1 / alone.scale <= 0.75
+    one = curator(budget=Budget(1.0))
+    one.measure(BoundedSum(x), plan.shares[0])
+    assert one.ledger.spent == 1.0
+
+
+def test_a_fork_that_is_all_of_a_plan_is_the_pure_promise():
+    assert deal(BUDGET.split(instead(1.0))[0].plan) == (Laplace(1.0),)
+    assert deal(BUDGET.split(instead(0.5))[0].plan) == (Laplace(2.0),)
+
+
+@pytest.mark.parametrize("taken", [1, 2, 3])
+def test_only_one_way_is_gone_at_a_fork(taken):
+    count = BoundedSum(OneHot(lambda rows: np.zeros(len(rows), np.int64), 1), order=1)
+    shares = BUDGET.split(0.2, instead(0.5), 0.4, 0.4)
+    one = curator()
+    one.measure(count, shares[taken])
+    for place in {1, 2, 3} - {taken}:
+        if 1 in (place, taken):
+            with pytest.raises(LedgerError, match="other way at its fork"):
+                one.measure(count, shares[place])
+        else:
+            one.measure(count, shares[place])
+    one.measure(count, shares[0])  # what is before the fork is of both ways
+    other = curator()
+    with pytest.raises(LedgerError, match="other way at its fork"):
+        other.measure_together((count, shares[taken], None), (count, shares[1 if taken > 1 else 2], None))
+    assert not other.releases
+
+
+def test_forks_that_make_no_sense_are_refused():
+    for parts, says in [
+        ((0.5, instead(0.5), instead(0.5), 0.5), "forks once"),
+        ((choice(1), instead(0.5), 0.5), "forks once"),
+        ((approximate(0.1), instead(0.5), 0.5), "forks once"),
+        ((0.5, instead(1.5), 0.5), "at most 1"),
+    ]:
+        with pytest.raises(ValueError, match=says):
+            BUDGET.split(*parts)
+    with pytest.raises(ValueError, match="does not fork"):
+        BUDGET.lots(3, 0.1, 0.5, instead(0.5), 0.5)
+    with pytest.raises(ValueError, match="others after it"):
+        deal(BUDGET.split(0.5, instead(0.5))[0].plan)
+
+
+def test_noise_at_a_fork_needs_an_l1_bound():
+    first, alone, _ = BUDGET.split(0.2, instead(0.5), 0.8)
+    one = curator()
+    one.measure(BoundedSum(x), first)
+    with pytest.raises(ValueError, match="bounded in ℓ1"):
+        one.measure(BoundedSum(x), alone)
+    found = one.measure(BoundedSum(x, order=1), alone)
+    assert found.event == one.costs(alone) and float(found.std) == pytest.approx(2**0.5 * found.event.scale, rel=1e-6)

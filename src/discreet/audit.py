@@ -104,7 +104,7 @@ def audit(
             value, ran = run(given)
             declared = declared or ran
             outputs[side].append(value)
-    epsilon, mu = _attack(np.array(outputs[0]), np.array(outputs[1]), delta, 1 - confidence)
+    epsilon, mu = _attack(*_even(outputs), delta, 1 - confidence)
     pure = math.inf if declared is None else curves.pure(declared)
     gdp = math.inf if declared is None else curves.mu(declared)
     if not (math.isinf(pure) or delta):
@@ -145,6 +145,23 @@ def _flat(output: Any) -> tuple[Floats, Event | None]:
         return np.asarray(output, np.float64).ravel(), None
     values = [part.value for part in output.parts] or [output.value]
     return np.concatenate([np.asarray(value, np.float64).ravel() for value in values]), output.event
+
+
+def _even(outputs: list[list[Floats]]) -> tuple[Floats, Floats]:
+    """Outputs as rows of equal length: where a mechanism goes one way or another, by what it found, how long they are.
+
+    >>> _even([[np.array([5.0])], [np.array([6.0, 7.0])]])
+    (array([[5., 0., 1.]]), array([[6., 7., 2.]]))
+    """
+    lengths = {len(values) for side in outputs for values in side}
+    if len(lengths) == 1:
+        return np.array(outputs[0]), np.array(outputs[1])
+    wide = max(lengths)
+    first, second = (
+        np.array([np.append(np.pad(values, (0, wide - len(values))), len(values)) for values in side])
+        for side in outputs
+    )
+    return first, second
 
 
 def _steps(runs: int, progress: bool) -> Iterable[int]:

@@ -15,7 +15,7 @@ from discreet.budget import Budget, Lot, Plan, Share
 from discreet.engines import Rows
 from discreet.engines.memory import Memory
 from discreet.errors import LedgerError
-from discreet.events import Choice, Composed, Event, Laplace, Minimum, Pure, Repeated, Sampled, one_of
+from discreet.events import Choice, Composed, Event, Laplace, Minimum, Pure, one_of
 from discreet.inside import Inside
 from discreet.ledger import Ledger
 from discreet.lipschitz import Lipschitz, Score
@@ -25,7 +25,7 @@ from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.laplace import discrete_laplace_std
 from discreet.noise import FINE, finer, noise_source, perturbed, size_of, std_of
-from discreet.prices import deal
+from discreet.prices import as_one, deal
 from discreet.query import WIDEST, BoundedSum, Exact, Image, OneHot, Together
 from discreet.release import Release
 
@@ -364,7 +364,17 @@ class Curator:
         with self._lock:
             if right in self._used:
                 raise LedgerError(otherwise)
+            self._refuse_other_way(right)
             self._used.add(right)
+
+    def _refuse_other_way(self, right: Share | Lot) -> None:
+        """Raise where a plan has taken one way at its fork, and this share is of the other."""
+        fork = right.plan.fork
+        if fork is None or not isinstance(right, Share) or right.index < fork:
+            return
+        gone = [one.index for one in self._used if isinstance(one, Share) and one.plan is right.plan]
+        if any(index > fork if right.index == fork else index == fork for index in gone):
+            raise LedgerError("This plan has gone the other way at its fork: both ways were not paid for.")
 
     def _same_process(self) -> None:
         if os.getpid() != self._process:
@@ -380,9 +390,7 @@ class Curator:
     def _book(self, plan: Plan) -> None:
         self.ledger.check(plan.budget)
         events = deal(plan)
-        one = events[0] if len(events) == 1 else Composed(events)
-        whole = one if plan.rate == 1 else Sampled(plan.rate, one)
-        whole = whole if plan.rounds == 1 else Repeated(whole, plan.rounds)
+        whole = as_one(plan, events)
         self.ledger.charge(self.name, whole, seeded=not self._rng.secure)
         self._charges.append(whole)
         self._paid[plan] = events

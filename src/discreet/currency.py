@@ -12,7 +12,7 @@ from discreet import accounting
 from discreet.accounting import curves, gauss
 from discreet.accounting.bounds import from_renyi
 from discreet.budget import Budget
-from discreet.events import Choice, Event, Gaussian, Minimum, Sampled, flatten
+from discreet.events import Choice, Either, Event, Gaussian, Minimum, Sampled, flatten
 
 CurrencyName = Literal["pure", "gdp", "renyi"]
 
@@ -118,6 +118,8 @@ def rho(event: Event) -> float:
         return curves.mu(event) ** 2 / 2
     if isinstance(event, Sampled):  # no amplification is claimed
         return math.fsum(times * rho(leaf) for leaf, times in flatten(event.event))
+    if isinstance(event, Either):
+        return max(math.fsum(times * rho(leaf) for leaf, times in flatten(way)) for way in event.events)
     pure = curves.pure(event)
     return pure**2 / 8 if isinstance(event, Choice) and event.rule == "exponential" else pure**2 / 2
 

@@ -12,6 +12,7 @@ were charged to: the sensitivity they are relative to is the sensitivity under t
 | `Choice(epsilon, rule)` | one of finitely many candidates, chosen by score |
 | `Minimum(noise_multiplier, excess, two_sided)` | the minimum of a convex sum of losses with a random linear term |
 | `Approximate(epsilon, delta)` | anything of which only (ε, δ) is known |
+| `Either(events)` | one of them: which, was decided by what ran before |
 | `Sampled(rate, event)` | the event, run on a Poisson sample of the units |
 | `Composed(events)` | all of them, each possibly chosen after seeing the ones before |
 | `Repeated(event, times)` | the event, `times` over |
@@ -169,6 +170,35 @@ class Approximate(Event):
 
 
 @dataclass(frozen=True)
+class Either(Event):
+    """One of `events`, decided by what was released before it, and by nothing else of the data.
+
+    It costs what the dearest of them would, at each δ and in each currency. Each is Gaussian throughout, or pure: one
+    such event or several composed, so that losses are as likely with a unit more as with one less.
+
+    >>> from discreet import accounting
+    >>> ways = Gaussian(4.0), Laplace(2.0)
+    >>> [f"{accounting.delta(event, 1.0):.4g}" for event in (*ways, Either(ways))]
+    ['2.924e-06', '0', '2.924e-06']
+    >>> [f"{accounting.delta(event, 0.1):.4g}" for event in (*ways, Either(ways))]
+    ['0.06034', '0.1813', '0.1813']
+    """
+
+    events: tuple[Event, ...]
+    kind: ClassVar[str] = "either"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", tuple(self.events))
+        if len(self.events) < 2 or not all(map(_plain_way, self.events)):
+            raise NotSupported(
+                "Either is of two events or more, each made of Gaussians alone, or of Laplace, Pure and Choice events."
+            )
+
+    def __str__(self) -> str:
+        return f"either {', or '.join(map(_said, self.events))}"
+
+
+@dataclass(frozen=True)
 class Sampled(Event):
     """The event, run on a sample that holds each unit independently with probability `rate`.
 
@@ -209,8 +239,25 @@ class Repeated(Event):
 
 
 _KINDS: dict[str, type[Event]] = {
-    cls.kind: cls for cls in (Gaussian, Laplace, Pure, Choice, Minimum, Approximate, Sampled, Composed, Repeated)
+    cls.kind: cls
+    for cls in (Gaussian, Laplace, Pure, Choice, Minimum, Approximate, Either, Sampled, Composed, Repeated)
 }
+
+
+def _plain_way(event: Event) -> bool:
+    """Whether an event may be one of several in `Either`."""
+    leaves = [leaf for leaf, _ in flatten(event)]
+    return bool(leaves) and any(
+        all(isinstance(leaf, kinds) for leaf in leaves) for kinds in (Gaussian, Laplace | Pure | Choice)
+    )
+
+
+def _said(event: Event) -> str:
+    """The leaves of a composition in a line, equal ones counted."""
+    counts: dict[Event, int] = {}
+    for leaf, times in flatten(event):
+        counts[leaf] = counts.get(leaf, 0) + times
+    return " and ".join(f"{leaf}{f' × {times}' if times > 1 else ''}" for leaf, times in counts.items())
 
 
 def one_of(event: Event, size: int) -> Event:
@@ -244,13 +291,17 @@ def one_of(event: Event, size: int) -> Event:
             few = down(epsilon)
             part = math.exp(few - epsilon) * math.expm1(-few) / math.expm1(-epsilon) if few else 1 / size
             return Approximate(few, delta * part * (1 - 1e-12))
+        case Either(events=events) | Composed(events=events):
+            return type(event)(tuple(one_of(part, size) for part in events))
+        case Repeated(event=inner, times=times):
+            return Repeated(one_of(inner, size), times)
     raise NotSupported(f"What a {event.kind} means to {size} rows of one unit together is not known.")
 
 
 def flatten(event: Event, times: int = 1) -> Iterator[tuple[Event, int]]:
     """The leaves of a composition with how often each ran; the one place where repetition is handled.
 
-    `Sampled` is a leaf: what ran on the sample stays inside it.
+    `Sampled` and `Either` are leaves: what ran on the sample, or may have run, stays inside.
 
     >>> list(flatten(Repeated(Composed((Gaussian(1.0), Repeated(Laplace(2.0), 3))), 2)))
     [(Gaussian(noise_multiplier=1.0), 2), (Laplace(scale=2.0), 6)]

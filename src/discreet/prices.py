@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import math
 
-from discreet.accounting import noise_multiplier, scaled
+from discreet.accounting import curves, mu, noise_multiplier, scaled
 from discreet.budget import Budget, Part, Plan
-from discreet.events import Approximate, Choice, Composed, Event, Gaussian, Laplace, Minimum, Pure, Repeated, Sampled
+from discreet.events import (
+    Approximate,
+    Choice,
+    Composed,
+    Either,
+    Event,
+    Gaussian,
+    Laplace,
+    Minimum,
+    Pure,
+    Repeated,
+    Sampled,
+)
+
+PURE = {"noise": lambda w: Laplace(1 / w), "radial": Pure, "counts": Pure, "choice": Choice}
 
 
 def deal(plan: Plan) -> tuple[Event, ...]:
     """What each share of a plan buys: the plan as a whole costs its budget, exactly."""
     epsilon, delta = plan.budget.epsilon, plan.budget.delta
     pairs = list(zip(plan.parts, plan.weights, strict=True))
+    if plan.fork is not None:
+        return _forked(plan, plan.fork)
     if any(part.kind == "minimum" for part in plan.parts):
         _refuse_minima(plan)
     if all(part.kind == "approximate" for part in plan.parts) and not plan.budget.pure and plan.rounds == 1:
@@ -21,8 +37,7 @@ def deal(plan: Plan) -> tuple[Event, ...]:
     if plan.budget.pure:
         if any(part.kind == "approximate" for part in plan.parts):
             raise ValueError("This method is known as (ε, δ)-private only: it needs delta > 0. Got delta = 0.")
-        kinds = {"noise": lambda w: Laplace(1 / w), "radial": Pure, "counts": Pure, "choice": Choice}
-        return scaled(tuple(kinds[part.kind](weight) for part, weight in pairs), epsilon, 0.0)
+        return scaled(tuple(PURE[part.kind](weight) for part, weight in pairs), epsilon, 0.0)
     if all(part.kind == "choice" for part in plan.parts) and len(pairs) == 1:
         return (Choice(epsilon),)
     templates = tuple(_template(part, weight, _base(plan), plan.budget) for part, weight in pairs)
@@ -33,6 +48,44 @@ def deal(plan: Plan) -> tuple[Event, ...]:
     (whole,) = scaled((Repeated(Sampled(plan.rate, Composed(templates)), plan.rounds),), room, delta)
     assert isinstance(whole, Repeated) and isinstance(whole.event, Sampled) and isinstance(whole.event.event, Composed)
     return whole.event.event.events
+
+
+def as_one(plan: Plan, events: tuple[Event, ...]) -> Event:
+    """All that a plan may do, as one event, given what each share buys."""
+    fork = plan.fork
+    if fork is not None and fork + 1 < len(events):
+        events = (*events[:fork], Either((events[fork], _together(events[fork + 1 :]))))
+    one = _together(events)
+    whole = one if plan.rate == 1 else Sampled(plan.rate, one)
+    return whole if plan.rounds == 1 else Repeated(whole, plan.rounds)
+
+
+def _together(events: tuple[Event, ...]) -> Event:
+    return events[0] if len(events) == 1 else Composed(events)
+
+
+def _forked(plan: Plan, fork: int) -> tuple[Event, ...]:
+    """What each share buys where one may be used in place of all after it: the dearer way costs the budget, exactly.
+
+    With a δ all Gaussians get their shares of μ², and the fork its share of ε, all of them scaled by one factor.
+    """
+    epsilon, delta = plan.budget.epsilon, plan.budget.delta
+    before, after = plan.parts[:fork], plan.parts[fork + 1 :]
+    if not after:
+        if before:
+            raise ValueError("A part for `instead` has others after it, or is the only one.")
+        return (Laplace(1 / (plan.parts[fork].weight * epsilon)),)
+    others = tuple(plan.weights[:fork] + plan.weights[fork + 1 :])
+    if plan.budget.pure:
+        events = scaled(tuple(PURE[p.kind](w) for p, w in zip(before + after, others, strict=True)), epsilon, 0.0)
+        rest = curves.pure(Composed(events[fork:]))
+        return (*events[:fork], Laplace(math.nextafter(1 / rest, math.inf)), *events[fork:])
+    gaussians = tuple(Gaussian(1 / math.sqrt(weight)) for weight in others)
+    alone = Laplace(mu(epsilon, delta) / (plan.parts[fork].weight * epsilon))
+    templates = (*gaussians[:fork], Either((alone, Composed(gaussians[fork:]))))
+    *found, either = scaled(templates, epsilon * (1 - 1e-9), delta)
+    assert isinstance(either, Either) and isinstance(either.events[1], Composed)
+    return (*found, either.events[0], *either.events[1].events)
 
 
 def _refuse_minima(plan: Plan) -> None:

@@ -9,7 +9,19 @@ from functools import lru_cache, singledispatch
 
 from discreet.accounting import arguments, bounds, compose, curves, gauss
 from discreet.accounting.leaves import whole
-from discreet.events import Approximate, Choice, Composed, Event, Gaussian, Laplace, Minimum, Pure, Repeated, Sampled
+from discreet.events import (
+    Approximate,
+    Choice,
+    Composed,
+    Either,
+    Event,
+    Gaussian,
+    Laplace,
+    Minimum,
+    Pure,
+    Repeated,
+    Sampled,
+)
 
 RELATIVE = 1e-4
 _WEAKEST = 1e-9  # no search goes on below this share of where it began
@@ -90,8 +102,8 @@ def _(event: Sampled | Repeated, factor: float) -> Event:
 
 
 @times_as_costly.register
-def _(event: Composed, factor: float) -> Event:
-    return Composed(tuple(times_as_costly(part, factor) for part in event.events))
+def _(event: Composed | Either, factor: float) -> Event:
+    return replace(event, events=tuple(times_as_costly(part, factor) for part in event.events))
 
 
 # The largest factor --------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import minimum
-from discreet.events import Approximate, Choice, Event, Gaussian, Laplace, Minimum, Pure, Sampled, flatten
+from discreet.events import Approximate, Choice, Either, Event, Gaussian, Laplace, Minimum, Pure, Sampled, flatten
 
 UP = 1 + 1e-12
 _FAR = 300.0  # beyond this many nats simple upper bounds stand in for closed forms that would overflow
@@ -140,6 +140,12 @@ def _(event: Gaussian | Minimum) -> Fraction | None:
 
 
 @_pure.register
+def _(event: Either) -> Fraction | None:
+    dearest = max(map(pure, event.events))
+    return None if math.isinf(dearest) else Fraction(dearest)
+
+
+@_pure.register
 def _(event: Sampled) -> Fraction | None:
     inner = pure(event.event)
     if event.rate in (0, 1) or math.isinf(inner):
@@ -175,6 +181,8 @@ def _mu_squared(event: Event) -> Fraction:
         return 1 / Fraction(event.noise_multiplier) ** 2
     if isinstance(event, Minimum):
         return Fraction(minimum.cover(*terms(event))) ** 2
+    if isinstance(event, Either):
+        return max(Fraction(mu(way)) ** 2 for way in event.events)
     if isinstance(event, Sampled):
         return Fraction(mu(event.event)) ** 2 if event.rate > 0 else Fraction(0)
     epsilon = pure(event)
@@ -238,6 +246,11 @@ def _(event: Choice, order: int) -> Fraction:
 @_renyi.register
 def _(event: Minimum, order: int) -> Fraction:
     return Fraction(minimum.renyi(*terms(event), order))
+
+
+@_renyi.register
+def _(event: Either, order: int) -> Fraction:
+    return max(Fraction(renyi(way, order)) for way in event.events)
 
 
 @_renyi.register

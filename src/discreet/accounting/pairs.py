@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.curves import amplified, mu, pure, slack, terms
+from discreet.accounting.envelope import envelope
 from discreet.accounting.leaves import gather
 from discreet.accounting.minimum import Shape, shape
 from discreet.accounting.minimum import tail as beyond
-from discreet.events import Approximate, Choice, Event, Gaussian, Laplace, Minimum, Sampled
+from discreet.events import Approximate, Choice, Either, Event, Gaussian, Laplace, Minimum, Pure, Sampled
 
 Floats = NDArray[np.float64]
 
@@ -130,6 +131,31 @@ def _(event: Choice, step: float, tail: float) -> Pair:
     if event.rule == "permute-and-flip" or event.epsilon > _HOPELESS:
         return _pair.dispatch(Event)(event, step, tail)
     return split(*_ramp(event.epsilon, step), step)
+
+
+@_pair.register
+def _(event: Either, step: float, tail: float) -> Pair:
+    """The upper envelope of the curves of all of them; each is symmetric, and one Gaussian or pure."""
+    ways = [_pair(_one_leaf(way), step, tail) for way in event.events]
+    cut = max(max(way.above, way.below) for way in ways)
+    if cut >= 1:
+        return _revealing(step)
+    masses = envelope([way.masses[1 - way.first :] for way in ways], step, 1 - cut)
+    return Pair(
+        step,
+        -(len(masses) // 2),
+        masses,
+        above=cut,
+        below=cut,
+        blur=max(way.blur for way in ways),
+        error=max(way.error for way in ways) + 2e-12,
+    )
+
+
+def _one_leaf(event: Event) -> Event:
+    """The event, or what it costs in all: one Gaussian, or pure."""
+    leaves = gather(event)
+    return leaves[0][0] if len(leaves) == 1 and leaves[0][1] == 1 else Pure(pure(event))
 
 
 def _ramp(epsilon: float, step: float) -> tuple[Floats, Floats]:
@@ -279,6 +305,8 @@ def extent(event: Event, tail: float) -> float:
     if isinstance(event, Sampled) and event.rate > 0:
         apart = -math.log1p(-event.rate) if slack(event) > 0 and event.rate < 1 else 0.0
         return max(apart, amplified(extent(event.event, tail), event.rate))
+    if isinstance(event, Either):
+        return max(extent(way, tail) for way in event.events)
     if isinstance(event, Minimum):
         return event.excess + extent(Gaussian(event.noise_multiplier), tail)
     size = mu(event)

@@ -75,6 +75,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     labelled = False  # whether targets are classes
     wider = ""  # what else to do where there are too many columns
     outlook = ""  # what a failure to read means, where that is not what it means to a fit by itself
+    _alone = False  # whether one plan is all that will be charged
     _to_come: int | None = None  # how many features there will be, where rows are mapped once bounds are known
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
@@ -114,6 +115,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             reading.charges = curator._charges
             self._notes: tuple[str, ...] = ()
             self._given, self._asked, self._public_count = public, budget, self._count(budget, rows)
+            self._alone = self.ledger is None
             try:
                 with attempt.running() if attempt else nullcontext():
                     self._fit(curator)
@@ -121,7 +123,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 del curator, rows, X, y  # what was measured dies with them, and not with the traceback
                 raise
             finally:
-                del self._given, self._asked, self._public_count
+                del self._given, self._asked, self._public_count, self._alone
             self.release_ = curator.summary(name, budget, self._notes)
             del self._notes
             return self if attempt is None else self._become(before, attempt.release(learnt(self)))

@@ -24,12 +24,34 @@ FEW = "too few rows for this budget and so many columns: what was learnt is most
 
 
 @dataclass(frozen=True)
+class Number:
+    """How many rows there are, as far as noise lets one see: a value and the deviation of its noise."""
+
+    value: float
+    std: float
+
+    def and_by(self, other: Number) -> Number:
+        """Both, averaged by their precision."""
+        return Number(*_average((self.value, self.std), (other.value, other.std)))
+
+    @property
+    def safe(self) -> float:
+        """A number that is never too small for its noise, to be divided by."""
+        return max((self.value + math.sqrt(self.value**2 + 4 * self.std**2)) / 2, 1.0)
+
+
+@dataclass(frozen=True)
 class Counts:
     """Noisy numbers of rows of each class, the deviation of their noise, and of that in the difference of two."""
 
     value: Floats
     std: float
     apart: float | None = None
+
+    @classmethod
+    def on_diagonal(cls, found: Release, classes: int) -> Counts:
+        """What `all_again` found."""
+        return cls(np.diag(found.value)[:classes], float(found.std[0, 0]))
 
     @property
     def doubt(self) -> float:
@@ -44,10 +66,14 @@ class Counts:
         second, first = np.sort(self.value)[-2:]
         return float(first - second) / self.doubt
 
-    def with_all(self, found: Release) -> Counts:
-        """These and those of `all_again`, averaged by their precision."""
-        there = np.diag(found.value)[: len(self.value)]
-        return Counts(*_average((self.value, self.std), (there, float(found.std[0, 0]))))
+    @property
+    def total(self) -> Number:
+        """The number of rows of all classes."""
+        return Number(float(self.value.sum()), self.std * math.sqrt(len(self.value)))
+
+    def and_by(self, other: Counts) -> Counts:
+        """Both, averaged by their precision."""
+        return Counts(*_average((self.value, self.std), (other.value, other.std)))
 
     def with_more(self, found: Release) -> Counts:
         """These and those of `again`, averaged by their precision; of two classes these tell the difference alone."""
@@ -58,7 +84,7 @@ class Counts:
             total = self.value.sum()
             apart, left = _average((self.value[1] - self.value[0], self.doubt), (value, std))
             return Counts(np.array([total - apart, total + apart]) / 2, self.std, left)
-        return Counts(*_average((self.value, self.std), (value, std)))
+        return self.and_by(Counts(value, std))
 
 
 def _average(one: tuple[Any, float], other: tuple[Any, float]) -> tuple[Any, float]:
@@ -70,13 +96,24 @@ def _average(one: tuple[Any, float], other: tuple[Any, float]) -> tuple[Any, flo
 
 def class_counts(curator: Curator, share: Share, classes: int) -> Counts:
     """The noisy number of whole rows of each class."""
-
-    def codes(rows: Batch) -> NDArray[np.int64]:
-        assert rows.y is not None
-        return np.where(missing(rows) | ~np.isfinite(rows.y), -1, np.nan_to_num(rows.y)).astype(np.int64)
-
-    found = curator.measure(BoundedSum(OneHot(codes, classes), name="classes"), share)
+    found = curator.measure(BoundedSum(OneHot(_codes, classes), name="classes"), share)
     return Counts(np.asarray(found.value, np.float64), float(np.max(found.std)))
+
+
+def row_count(curator: Curator, share: Share, classes: int) -> Number:
+    """The noisy number of whole rows of any class."""
+
+    def known(rows: Batch) -> NDArray[np.int64]:
+        codes = _codes(rows)
+        return np.where((codes >= 0) & (codes < classes), 0, -1)
+
+    found = curator.measure(BoundedSum(OneHot(known, 1), name="rows"), share)
+    return Number(float(found.value[0]), float(np.max(found.std)))
+
+
+def _codes(rows: Batch) -> NDArray[np.int64]:
+    assert rows.y is not None
+    return np.where(missing(rows) | ~np.isfinite(rows.y), -1, np.nan_to_num(rows.y)).astype(np.int64)
 
 
 def again(width: int, classes: int, name: str) -> BoundedSum:
@@ -102,18 +139,31 @@ def all_again(width: int, classes: int, name: str) -> BoundedSum:
     return BoundedSum(label, label, norm=1, name=name)
 
 
+def difference(curator: Curator, share: Share, classes: int, rows: Number) -> Counts:
+    """Classes counted with noise bounded in ℓ1: of two their difference, which a row more or less changes by one."""
+    if classes > 2:
+        found = curator.measure(BoundedSum(OneHot(_codes, classes), order=1, name="likeliest class"), share)
+        return Counts(np.asarray(found.value, np.float64), float(np.max(found.std)))
+
+    def sign(rows: Batch) -> Floats:
+        assert rows.y is not None
+        return np.where(missing(rows), np.nan, 2 * rows.y - 1)
+
+    found = curator.measure(BoundedSum(sign, norm=1, order=1, name="likelier class"), share)
+    apart, total = float(np.ravel(found.value)[0]), rows.safe
+    apart = float(np.clip(apart, -total, total))
+    return Counts(np.array([total - apart, total + apart]) / 2, rows.std, float(np.max(found.std)))
+
+
 def _indicators(rows: Batch, classes: int) -> Floats:
     assert rows.y is not None
     there = np.where(np.isfinite(rows.y), 0.0, np.nan)[:, None]
     return np.asarray((rows.y[:, None] == np.arange(classes)) + there)
 
 
-def total_rows(counts: Counts, public: int | None) -> float:
+def total_rows(rows: Number, public: int | None) -> float:
     """The number of rows: public, or a noisy one that is never too small for its noise."""
-    if public is not None:
-        return max(float(public), 1.0)
-    total, std = float(counts.value.sum()), counts.std * math.sqrt(len(counts.value))
-    return max((total + math.sqrt(total**2 + 4 * std**2)) / 2, 1.0)
+    return rows.safe if public is None else max(float(public), 1.0)
 
 
 def too_few(counts: Counts, problem: Problem) -> bool:

@@ -18,11 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.budget import Share, radial
+from discreet.budget import Share, instead, radial
 from discreet.curator import Curator
 from discreet.images import Mixed, Scaled
 from discreet.models.linear.problem import ADAPTS
-from discreet.models.logistic.counts import FEW, Counts, again, all_again, class_counts, shares_of, too_few, total_rows
+from discreet.models.logistic import few
+from discreet.models.logistic.counts import (
+    FEW,
+    Counts,
+    Number,
+    again,
+    all_again,
+    class_counts,
+    shares_of,
+    too_few,
+    total_rows,
+)
 from discreet.models.logistic.directions import Directions
 from discreet.models.logistic.moments import shrunk_correlations, shrunk_moments, spectral, trusted, whitening
 from discreet.models.logistic.problem import Fit, Problem, around_zero
@@ -40,7 +51,7 @@ RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and classes are counted
 SCANTY = 1.8  # signals below which a note says so
-FREE = 0.3  # of the rows: being ahead by less, the likeliest class weighs less than slopes of which nothing is known
+FREE = 0.45  # of the rows: being ahead by less, the likeliest class weighs less than slopes of which nothing is known
 WARY = 1.0  # deviations by which a class may be further ahead than it seems
 SURE = 3.0  # deviations of the noise that anything exceeds by which is believed
 SOFT = 0.6  # of a cosine, by classes: slopes so much short of what the likeliest class is worth are left out
@@ -89,25 +100,38 @@ def descent(problem: Problem) -> Fit:
     | one class only | that class, nearly always |
     | constant or collinear columns | finite coefficients |
     """
-    rounds = problem.rounds or (ROUNDS_PURE if problem.budget.pure else ROUNDS)
-    first = SHARES_PURE if problem.budget.pure else SHARES
-    parts = [radial(share) for share in first] + [radial((1 - sum(first)) / rounds)] * rounds
-    bounds, (for_counts, for_moments, for_look, *for_steps) = problem.deal(*parts)
+    if few.surely_few(problem):
+        bounds, (whole,) = problem.deal(instead(1.0))
+        return few.likelier(problem, bounds, whole, Number(float(problem.n or 0), 0.0))
+
+    forks = few.forks(problem)
+    bounds, for_counts, fork, (for_moments, for_look, *for_steps) = _dealt(problem, forks)
     bounds = bounds if problem.intercept else around_zero(bounds)
     curator = problem.curator
 
     # PRIVATISE: how many rows of each class; how noisy all else will be follows from it
     counts = class_counts(curator, for_counts, problem.classes())
-    n = total_rows(counts, problem.n)
+    rows, moments = counts.total, [for_moments]
+    if fork:
+        for_again, for_class = fork
+        if few.surely_many(rows, problem):
+            moments.append(for_again)
+        else:
+            rows, scarce = few.counted_again(rows, problem, for_again)
+            if scarce:
+                return few.likelier(problem, bounds, for_class, rows)
+    n = total_rows(rows, problem.n)
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations, then a look at the correlations, or at the classes again
-    standard = standard_rows(problem, bounds, for_moments, n)
+    standard = standard_rows(problem, bounds, n, *moments)
     blind = _blind(problem, len(counts.value), for_look, n)
     image: Image = standard.rows
     white, kept = np.eye(problem.width), 0.0
     if blind:
-        counts = counts.with_all(curator.measure(all_again(problem.width, len(counts.value), LOOK), for_look))
-        n = total_rows(counts, problem.n)
+        found = curator.measure(all_again(problem.width, len(counts.value), LOOK), for_look)
+        more = Counts.on_diagonal(found, len(counts.value))
+        counts, rows = counts.and_by(more), rows.and_by(more.total)
+        n = total_rows(rows, problem.n)
     else:
         image, white, kept = _white(curator, standard, for_look, n)
 
@@ -118,7 +142,7 @@ def descent(problem: Problem) -> Fit:
         counts = counts.with_more(curator.measure(again(problem.width, len(counts.value), name), share))
 
     # SUMMARISE + PRIVATISE: gradients, each where the ones before have led
-    start = _start(counts, problem)
+    start = few.by_shares(counts, problem)
     setting = Setting(problem.noise(start.size) / n, problem.width)
     step = setting.step(kept) * flatness(counts)
     level = white[0] if problem.intercept and not blind else None
@@ -133,8 +157,8 @@ def descent(problem: Problem) -> Fit:
     moved, variance = np.asarray(theta @ white.T - start), noise**2 * (white**2).sum(axis=1)
     likelier = worth(counts, n) if problem.intercept else 0.0
     moved, faint = trimmed(moved, variance, problem.intercept, likelier)
-    few = not steps or setting.signal < SCANTY or too_few(counts, problem)
-    notes = (ADAPTS, *([FEW] if few else []), *([FAINT.format(faint)] if faint < 0.5 else []))
+    scanty = not steps or setting.signal < SCANTY or too_few(counts, problem)
+    notes = (ADAPTS, *([FEW] if scanty else []), *([FAINT.format(faint)] if faint < 0.5 else []))
     notes += (CLIPPED.format(problem.clip),) if standard.clips else ()
     return Fit((start + moved) @ standard.frame.T, bounds, standard.narrow, notes)
 
@@ -189,23 +213,26 @@ def rarest(counts: Counts) -> float:
     return float(bent.min() / max(float(bent.max()), 1e-300))
 
 
-def _start(counts: Counts, problem: Problem) -> Floats:
-    """Log odds of the classes alone."""
-    odds = np.log(shares_of(counts))
-    levels = np.array([odds[1] - odds[0]]) if len(odds) == 2 else odds - odds.mean()
-    theta = np.zeros((len(levels), problem.width))
-    if problem.intercept:
-        theta[:, 0] = levels
-    return theta
+def _dealt(problem: Problem, forks: bool) -> tuple[Bounds, Share, tuple[Share, ...], tuple[Share, ...]]:
+    """Bounds; a share to count classes with; two for a fork, if there is one; and those that slopes need."""
+    rounds = problem.rounds or (ROUNDS_PURE if problem.budget.pure else ROUNDS)
+    counts, moments, look = SHARES_PURE if problem.budget.pure else SHARES
+    fork = few.fork() if forks else ()
+    moments = moments - few.AGAIN / 2 if forks else moments
+    spent = counts + moments + look + (few.AGAIN if forks else 0.0)
+    steps = [radial((1 - spent) / rounds)] * rounds
+    bounds, (first, *rest) = problem.deal(radial(counts), *fork, radial(moments), radial(look), *steps)
+    return bounds, first, tuple(rest[: len(fork)]), tuple(rest[len(fork) :])
 
 
-def standard_rows(problem: Problem, bounds: Bounds, share: Share, n: float) -> Standard:
-    """Rows in deviations from their means, from noisy sums."""
-    d = len(bounds.lower)
+def standard_rows(problem: Problem, bounds: Bounds, n: float, *shares: Share) -> Standard:
+    """Rows in deviations from their means, from noisy sums; of several, averaged by their precision."""
     powers = Powers(Scaled.by(bounds, False), name="means and squares")
-    sums = problem.curator.measure(powers, share)
-    means, squares = np.split(sums.value / n, [d])
-    centre, spread = shrunk_moments(means, squares, float(sums.std) / n, problem.intercept)
+    found = [problem.curator.measure(powers, share) for share in shares]
+    weights = np.array([float(sums.std) ** -2 for sums in found])
+    sums = np.average([sums.value for sums in found], axis=0, weights=weights)
+    means, squares = np.split(sums / n, [len(bounds.lower)])
+    centre, spread = shrunk_moments(means, squares, float(weights.sum()) ** -0.5 / n, problem.intercept)
     return standardised(bounds, problem.intercept, problem.clip, centre, spread)
 
 

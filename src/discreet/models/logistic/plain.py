@@ -35,7 +35,9 @@ def gradient_descent(problem: Problem) -> Fit:
     # BOUND + SUMMARISE + PRIVATISE: the number of rows, then gradients, each at most as long as a row
     counts = class_counts(problem.curator, for_counts, problem.classes())
     rows = Directions(Scaled.by(bounds, problem.intercept), problem.width)
-    walk = Walk(problem.curator, rows, math.sqrt(problem.width), total_rows(counts, problem.n), STEP / problem.width)
+    walk = Walk(
+        problem.curator, rows, math.sqrt(problem.width), total_rows(counts.total, problem.n), STEP / problem.width
+    )
     classes = len(counts.value)
     theta, _ = walk.run(np.zeros((1 if classes == 2 else classes, problem.width)), for_steps)
     return Fit(theta, bounds, bounds, (ADAPTS, FEW) if too_few(counts, problem) else (ADAPTS,))

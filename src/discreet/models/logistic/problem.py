@@ -32,6 +32,8 @@ class Problem:
     intercept : whether the model has one.
     clip : how many standard deviations from its mean a feature may be; None for as far as the bounds.
     rounds : of descent; None for a rule.
+    alone : whether the plan is all that will be charged, and there are bounds, an intercept and classes to choose from
+        without asking: it may then spend on Laplace noise what would be dear in μ.
     """
 
     curator: Curator
@@ -42,6 +44,7 @@ class Problem:
     intercept: bool
     clip: float | None = 4.0
     rounds: int | None = None
+    alone: bool = False
 
     @property
     def width(self) -> int:

@@ -38,8 +38,8 @@ def quadratic(problem: Problem) -> Fit:
 
     # BOUND + SUMMARISE + PRIVATISE: class shares, standardised rows, X'X and X'(y - p)
     counts = class_counts(curator, for_counts, problem.classes())
-    n, shares = total_rows(counts, problem.n), shares_of(counts)
-    standard = standard_rows(problem, bounds, for_moments, n)
+    n, shares = total_rows(counts.total, problem.n), shares_of(counts)
+    standard = standard_rows(problem, bounds, n, for_moments)
     radius = RADIUS * np.sqrt(width)
 
     def excess(rows: Batch) -> Floats:

@@ -95,7 +95,8 @@ class LogisticRegression(LinearClassifier):
     (True, (5000, 2))
     """
 
-    sharpest: ClassVar[dict[str, Any]] = {"rounds": 1}
+    # with a public number of rows the plan does not fork: the dearer way would hide faults of the other from an audit
+    sharpest: ClassVar[dict[str, Any]] = {"rounds": 1, "n": 10}
     wider = '; or method="objective" (delta > 0) or "objective-pure", which take any number'
     narrow_: Bounds | None
     _unit: Unit | None
@@ -162,6 +163,7 @@ class LogisticRegression(LinearClassifier):
         def deal(*parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
             return self._deal(curator, *parts)
 
+        stated = self._given is not None and self._known() is not None
         fit = method(
             Problem(
                 curator=curator,
@@ -172,6 +174,7 @@ class LogisticRegression(LinearClassifier):
                 intercept=bool(self.fit_intercept),
                 clip=self.clip,
                 rounds=self.rounds,
+                alone=self._alone and stated and bool(self.fit_intercept),
             )
         )
         self._notes += fit.notes
