@@ -11,6 +11,7 @@ import pytest
 
 from discreet import Budget, BudgetExceeded, Ledger, LedgerError
 from discreet.accounting import epsilon
+from discreet.accounting.curves import pure
 from discreet.budget import Lot, approximate, choice, instead, radial
 from discreet.curator import Curator, deal
 from discreet.engines.memory import Memory
@@ -19,6 +20,7 @@ from discreet.lipschitz import rank_score, smallest_eigenvalue
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.noise import finer
+from discreet.prices import as_one
 from discreet.query import BoundedSum, OneHot, Together
 
 BUDGET = Budget(1.0, 1e-6)
@@ -356,7 +358,18 @@ def test_forks_that_make_no_sense_are_refused():
     with pytest.raises(ValueError, match="does not fork"):
         BUDGET.lots(3, 0.1, 0.5, instead(0.5), 0.5)
     with pytest.raises(ValueError, match="others after it"):
-        deal(BUDGET.split(0.5, instead(0.5))[0].plan)
+        BUDGET.split(0.5, instead(0.5))
+
+
+def test_a_pure_fork_never_costs_more_than_its_budget():
+    for size in np.random.default_rng(0).uniform(0.01, 10, 200):
+        for parts in (
+            (instead(1.0),),
+            (0.3, instead(0.5), 0.2, 0.5),
+            (radial(0.08), instead(0.65), *[radial(0.1)] * 8),
+        ):
+            plan = Budget(float(size)).split(*parts)[0].plan
+            assert pure(as_one(plan, deal(plan))) <= plan.budget.epsilon
 
 
 def test_noise_at_a_fork_needs_an_l1_bound():

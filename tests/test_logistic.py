@@ -161,7 +161,7 @@ def test_classes_are_counted_while_it_is_open_which_is_far_ahead():
     def open_(first, second, doubt):
         return descent.undecided(counts.Counts(np.array([first, second]), doubt / np.sqrt(2)), 100.0)
 
-    assert open_(50.0, 50.0, 40.0) and open_(80.0, 20.0, 30.0)
+    assert open_(50.0, 50.0, 50.0) and open_(80.0, 20.0, 30.0)
     assert not open_(80.0, 20.0, 10.0)  # surely ahead
     assert not open_(55.0, 45.0, 5.0)  # surely not far ahead
     assert not descent.undecided(counts.Counts(np.array([3.0]), 40.0), 1.0)  # there is but one

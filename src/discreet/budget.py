@@ -245,9 +245,10 @@ def approximate(weight: float) -> Part:
 def instead(weight: float) -> Part:
     """A part of a plan that may be used in place of all parts after it, as what was found until then suggests.
 
-    It buys Laplace noise for a sum bounded in ℓ1. The weight is its share of ε, at most 1; under pure ε it gets as much
-    as all parts after it. The plan costs the dearer of both ways (`events.Either`), which for an ε well below that of
-    the budget is hardly more than the other way alone.
+    It buys Laplace noise for a sum bounded in ℓ1. The weight is its share of ε, at most 1; of a large one a little is
+    taken off, as of all others, until the plan costs its budget, and under pure ε it is as much as all parts after it
+    have. Alone in a plan it buys the pure promise. A plan that forks (`events.Either`) costs at least what its dearer
+    way does; for a weight well below 1 hardly more than the way without it.
 
     >>> first, alone, second = Budget(1.0, 1e-6).split(0.1, instead(0.6), 0.9)
     """
@@ -282,6 +283,8 @@ class Plan:
             raise ValueError("A plan of sampled lots does not fork.")
         if self.parts[self.fork or 0].weight > 1:
             raise ValueError("The weight of `instead` is a share of ε: at most 1.")
+        if self.fork == len(kinds) - 1 > 0:
+            raise ValueError("A part for `instead` has others after it, or is the only one.")
 
     @property
     def fork(self) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from discreet.accounting import curves, mu, noise_multiplier, scaled
 from discreet.budget import Budget, Part, Plan
@@ -65,27 +66,34 @@ def _together(events: tuple[Event, ...]) -> Event:
 
 
 def _forked(plan: Plan, fork: int) -> tuple[Event, ...]:
-    """What each share buys where one may be used in place of all after it: the dearer way costs the budget, exactly.
+    """What each share buys where one may be used in place of all after it: whichever is, the plan costs its budget.
 
     With a δ all Gaussians get their shares of μ², and the fork its share of ε, all of them scaled by one factor.
     """
     epsilon, delta = plan.budget.epsilon, plan.budget.delta
     before, after = plan.parts[:fork], plan.parts[fork + 1 :]
     if not after:
-        if before:
-            raise ValueError("A part for `instead` has others after it, or is the only one.")
-        return (Laplace(1 / (plan.parts[fork].weight * epsilon)),)
+        return (_within(Fraction(plan.parts[fork].weight) * Fraction(epsilon)),)
     others = tuple(plan.weights[:fork] + plan.weights[fork + 1 :])
     if plan.budget.pure:
         events = scaled(tuple(PURE[p.kind](w) for p, w in zip(before + after, others, strict=True)), epsilon, 0.0)
-        rest = curves.pure(Composed(events[fork:]))
-        return (*events[:fork], Laplace(math.nextafter(1 / rest, math.inf)), *events[fork:])
+        rest = curves.pure_total(Composed(events[fork:]))
+        assert rest is not None
+        return (*events[:fork], _within(rest), *events[fork:])
     gaussians = tuple(Gaussian(1 / math.sqrt(weight)) for weight in others)
     alone = Laplace(mu(epsilon, delta) / (plan.parts[fork].weight * epsilon))
     templates = (*gaussians[:fork], Either((alone, Composed(gaussians[fork:]))))
     *found, either = scaled(templates, epsilon * (1 - 1e-9), delta)
     assert isinstance(either, Either) and isinstance(either.events[1], Composed)
     return (*found, either.events[0], *either.events[1].events)
+
+
+def _within(epsilon: Fraction) -> Laplace:
+    """Laplace noise of at most this ε."""
+    scale = float(1 / epsilon)
+    while 1 / Fraction(scale) > epsilon:
+        scale = math.nextafter(scale, math.inf)
+    return Laplace(scale)
 
 
 def _refuse_minima(plan: Plan) -> None:

@@ -34,13 +34,19 @@ def pure(event: Event) -> float:
     >>> pure(Laplace(4.0)), pure(Gaussian(1.0))
     (0.25, inf)
     """
+    total = pure_total(event)
+    return math.inf if total is None else upward(total)
+
+
+def pure_total(event: Event) -> Fraction | None:
+    """The same, exactly; None if it is infinite."""
     total = Fraction(0)
     for leaf, times in flatten(event):
         part = _pure(leaf)
         if part is None:
-            return math.inf
+            return None
         total += times * part
-    return upward(total)
+    return total
 
 
 def slack(event: Event) -> float:
@@ -141,8 +147,8 @@ def _(event: Gaussian | Minimum) -> Fraction | None:
 
 @_pure.register
 def _(event: Either) -> Fraction | None:
-    dearest = max(map(pure, event.events))
-    return None if math.isinf(dearest) else Fraction(dearest)
+    ways = [pure_total(way) for way in event.events]
+    return None if None in ways else max(way for way in ways if way is not None)
 
 
 @_pure.register

@@ -148,7 +148,7 @@ def _(event: Either, step: float, tail: float) -> Pair:
         above=cut,
         below=cut,
         blur=max(way.blur for way in ways),
-        error=max(way.error for way in ways) + 2e-12,
+        error=max(way.error for way in ways) + 2e-12 + 2 * len(masses) * 2.0**-53,
     )
 
 

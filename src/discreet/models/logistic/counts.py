@@ -140,7 +140,7 @@ def all_again(width: int, classes: int, name: str) -> BoundedSum:
 
 
 def difference(curator: Curator, share: Share, classes: int, rows: Number) -> Counts:
-    """Classes counted with noise bounded in ℓ1: of two their difference, which a row more or less changes by one."""
+    """Classes counted with noise bounded in ℓ1: of two their difference, which a row changes by one."""
     if classes > 2:
         found = curator.measure(BoundedSum(OneHot(_codes, classes), order=1, name="likeliest class"), share)
         return Counts(np.asarray(found.value, np.float64), float(np.max(found.std)))

@@ -3,8 +3,8 @@
 A δ brings little to one number: Laplace noise of the same ε has less than half the deviation of Gaussian noise, and
 only it tells which of two classes is ahead among a few hundred rows at ε = 0.1. So the plan forks (`budget.instead`):
 rows are counted first, and where they are few one count of the classes takes the place of all the rest, which is
-Gaussian. The plan costs the dearer of both ways. It forks only where no ledger is given: on a shared account that
-counts in μ Laplace noise is dear. Where the number of rows is public it need not fork: the one way or the other.
+Gaussian. The plan costs hardly more than its dearer way. It forks only where no ledger is given: on a shared account
+that counts in μ Laplace noise is dear. Where the number of rows is public it need not fork: the one way or the other.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.bounds import Bounds
 from discreet.budget import Part, Share, instead, radial
+from discreet.models.linear.problem import ADAPTS
 from discreet.models.logistic.counts import Counts, Number, difference, row_count, shares_of
 from discreet.models.logistic.problem import Fit, Floats, Problem
 
@@ -51,16 +52,20 @@ def counted_again(rows: Number, problem: Problem, share: Share) -> tuple[Number,
 
 
 def _enough(problem: Problem) -> float:
-    """Rows that slopes need; more where neighbours differ by more than one row."""
     exchange = 2 if problem.budget.neighbours == "replace-one" else 1
-    rows = FEW_ROWS_PURE if problem.budget.pure else FEW_ROWS
-    return rows * exchange * problem.curator.group / problem.budget.epsilon
+    return enough(problem.budget.epsilon, problem.budget.pure) * exchange * problem.curator.group
+
+
+def enough(epsilon: float, pure: bool) -> float:
+    """Rows that slopes need, where neighbours differ by one of them."""
+    return (FEW_ROWS_PURE if pure else FEW_ROWS) / epsilon
 
 
 def likelier(problem: Problem, bounds: Bounds, share: Share, rows: Number) -> Fit:
     """The classes alone, counted with noise bounded in ℓ1."""
     counts = difference(problem.curator, share, problem.classes(), rows)
-    return Fit(by_shares(counts, problem), bounds, bounds, (CLASSES_ALONE,))
+    notes = (ADAPTS, CLASSES_ALONE) if problem.n is None else (CLASSES_ALONE,)
+    return Fit(by_shares(counts, problem), bounds, bounds, notes)
 
 
 def by_shares(counts: Counts, problem: Problem) -> Floats:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from discreet.models import erm
 from discreet.models.classifier import LinearClassifier
 from discreet.models.erm.problem import Unit
 from discreet.models.logistic.descent import descent
+from discreet.models.logistic.few import enough
 from discreet.models.logistic.plain import gradient_descent
 from discreet.models.logistic.problem import Fit, Problem
 from discreet.models.logistic.quadratic import quadratic
@@ -95,8 +97,6 @@ class LogisticRegression(LinearClassifier):
     (True, (5000, 2))
     """
 
-    # with a public number of rows the plan does not fork: the dearer way would hide faults of the other from an audit
-    sharpest: ClassVar[dict[str, Any]] = {"rounds": 1, "n": 10}
     wider = '; or method="objective" (delta > 0) or "objective-pure", which take any number'
     narrow_: Bounds | None
     _unit: Unit | None
@@ -133,6 +133,16 @@ class LogisticRegression(LinearClassifier):
         self.classes = classes
         self.ledger = ledger
         self.random_state = random_state
+
+    @property
+    def sharpest(self) -> dict[str, Any]:
+        """For audits: parameters under which fewer answers tell the most.
+
+        With as many rows as slopes need, as a public fact, the plan does not fork: what its dearer way may cost would
+        hide faults of the other.
+        """
+        many = math.ceil(enough(self.epsilon, self.delta == 0))
+        return {"rounds": 1} | ({"n": many} if self.method == "auto" and self.n is None else {})
 
     def _widest(self) -> int | None:
         return None if self.method in MINIMUM else super()._widest()
