@@ -59,14 +59,6 @@ class Counts:
         return self.apart or math.sqrt(2) * self.std
 
     @property
-    def lead(self) -> float:
-        """How far the likeliest class is ahead of the next, in deviations of the noise."""
-        if len(self.value) < 2:
-            return math.inf
-        second, first = np.sort(self.value)[-2:]
-        return float(first - second) / self.doubt
-
-    @property
     def total(self) -> Number:
         """The number of rows of all classes."""
         return Number(float(self.value.sum()), self.std * math.sqrt(len(self.value)))
@@ -74,17 +66,6 @@ class Counts:
     def and_by(self, other: Counts) -> Counts:
         """Both, averaged by their precision."""
         return Counts(*_average((self.value, self.std), (other.value, other.std)))
-
-    def with_more(self, found: Release) -> Counts:
-        """These and those of `again`, averaged by their precision; of two classes these tell the difference alone."""
-        value, std = found.value[0], float(found.std)
-        if len(self.value) == 1:
-            return self
-        if value.ndim == 0:
-            total = self.value.sum()
-            apart, left = _average((self.value[1] - self.value[0], self.doubt), (value, std))
-            return Counts(np.array([total - apart, total + apart]) / 2, self.std, left)
-        return self.and_by(Counts(value, std))
 
 
 def _average(one: tuple[Any, float], other: tuple[Any, float]) -> tuple[Any, float]:
@@ -114,18 +95,6 @@ def row_count(curator: Curator, share: Share, classes: int) -> Number:
 def _codes(rows: Batch) -> NDArray[np.int64]:
     assert rows.y is not None
     return np.where(missing(rows) | ~np.isfinite(rows.y), -1, np.nan_to_num(rows.y)).astype(np.int64)
-
-
-def again(width: int, classes: int, name: str) -> BoundedSum:
-    """Classes counted once more, in the shape of a gradient, so that what is asked looks the same."""
-
-    def one(rows: Batch) -> Floats:
-        return np.where(missing(rows), np.nan, 1.0)[:, None] * np.eye(1, width)
-
-    def label(rows: Batch) -> Floats:
-        return _indicators(rows, classes) if classes > 2 else 2 * np.asarray(rows.y) - 1
-
-    return BoundedSum(one, label, norm=1, left_norm=1, name=name)
 
 
 def all_again(width: int, classes: int, name: str) -> BoundedSum:

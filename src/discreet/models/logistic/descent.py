@@ -3,10 +3,10 @@
 Why it is accurate: features get a common scale by means and deviations that cost a tenth of the budget, and are
 whitened as far as a noisy look at their correlations can be trusted, so that few steps go far; each row's gradient is
 clipped as a whole, at a size where a row counts for about as much as any other; steps get longer as the loss gets
-flatter; later steps are averaged, which averages their noise; and what noise alone would have made of the slopes is
-taken off. With few rows some of what is asked is which class is the likelier instead. All constants depend on public
-numbers and on what was released: how many rows, columns and how much budget there are, through ρ, the size of the noise
-in X'X relative to it.
+flatter, and shorter where there is much noise; later ones are averaged, which averages their noise; and what noise may
+have made of the slopes counts for as little as the likeliest class is worth. All constants depend on public numbers and
+on what was released: how many rows, columns and how much budget there are, through ρ, the size of the noise in X'X
+relative to it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from discreet.models.logistic.counts import (
     FEW,
     Counts,
     Number,
-    again,
     all_again,
     class_counts,
     shares_of,
@@ -35,7 +34,14 @@ from discreet.models.logistic.counts import (
     total_rows,
 )
 from discreet.models.logistic.directions import Directions
-from discreet.models.logistic.moments import shrunk_correlations, shrunk_moments, spectral, trusted, whitening
+from discreet.models.logistic.moments import (
+    Expected,
+    shrunk_correlations,
+    shrunk_moments,
+    spectral,
+    trusted,
+    whitening,
+)
 from discreet.models.logistic.problem import Fit, Problem, around_zero
 from discreet.models.logistic.walk import Path, Walk
 from discreet.models.scaling import Standard, standardised
@@ -45,16 +51,14 @@ from discreet.query import BoundedSum, Image
 Floats = NDArray[np.float64]
 
 # shares of the budget: how many rows of each class, means and squares, X'X to whiten by; the rest for the gradients
-SHARES, SHARES_PURE = (0.02, 0.1, 0.12), (0.08, 0.12, 0.12)
-ROUNDS, ROUNDS_PURE = 20, 8
+SHARES, SHARES_PURE = (0.02, 0.1, 0.12), (0.12, 0.12, 0.08)
+ROUNDS, ROUNDS_PURE = 20, 5
+CLIP, CLIP_POWER = 0.4, 0.25  # of √width, the length that gradients are clipped to; and how it falls with ρ
+STEP, STEP_POWER = 1.2, 0.6  # the longest step along an average gradient, and how it falls with ρ
 RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and classes are counted
 SCANTY = 1.8  # signals below which a note says so
-FREE = 0.45  # of the rows: being ahead by less, the likeliest class weighs less than slopes of which nothing is known
-WARY = 1.0  # deviations by which a class may be further ahead than it seems
-SURE = 3.0  # deviations of the noise that anything exceeds by which is believed
-SOFT = 0.6  # of a cosine, by classes: slopes so much short of what the likeliest class is worth are left out
 
 LOOK = "correlations"
 FAINT = (
@@ -83,11 +87,11 @@ class Setting:
     @property
     def clip(self) -> float:
         """The length that gradients are clipped to: a typical standardised row has length √width."""
-        return min(max(0.4 * math.pow(self.rho, -0.25), 0.2), 1.0) * math.sqrt(self.width)
+        return min(CLIP * math.pow(self.rho, -CLIP_POWER), 1.0) * math.sqrt(self.width)
 
     def step(self, kept: float) -> float:
         """How far to follow the average gradient; a Newton step where rows are white."""
-        plain = min(max(math.pow(self.rho, -0.4), 0.35), 1.2)
+        plain = min(math.pow(self.rho, -STEP_POWER), STEP)
         return plain + (4.0 - plain) * kept
 
 
@@ -135,12 +139,6 @@ def descent(problem: Problem) -> Fit:
     else:
         image, white, kept = _white(curator, standard, for_look, n)
 
-    # PRIVATISE: with few rows classes once more, as long as it is open whether one is far ahead
-    steps = [(f"round {i + 1}", share) for i, share in enumerate(for_steps)]
-    while steps and problem.intercept and undecided(counts, n):
-        name, share = steps.pop(0)
-        counts = counts.with_more(curator.measure(again(problem.width, len(counts.value), name), share))
-
     # SUMMARISE + PRIVATISE: gradients, each where the ones before have led
     start = few.by_shares(counts, problem)
     setting = Setting(problem.noise(start.size) / n, problem.width)
@@ -149,51 +147,48 @@ def descent(problem: Problem) -> Fit:
     walk = Walk(curator, Directions(image, problem.width), setting.clip, n, step, level, rarest(counts))
     curator.keep()
     path = Path((np.asarray(np.linalg.solve(white, start.T).T),))
-    for name, share in steps:
-        path = walk.on(path, share, name)
+    for i, share in enumerate(for_steps):
+        path = walk.on(path, share, f"round {i + 1}")
 
-    # SOLVE: what noise alone would have made of it is taken off
+    # SOLVE: what noise may have made of it counts for as little as the likeliest class is worth
     theta, noise = walk.end(path)
     moved, variance = np.asarray(theta @ white.T - start), noise**2 * (white**2).sum(axis=1)
-    likelier = worth(counts, n) if problem.intercept else 0.0
-    moved, faint = trimmed(moved, variance, problem.intercept, likelier)
-    scanty = not steps or setting.signal < SCANTY or too_few(counts, problem)
-    notes = (ADAPTS, *([FEW] if scanty else []), *([FAINT.format(faint)] if faint < 0.5 else []))
+    weight = trust(moved, variance, worth(counts)) if problem.intercept else 1.0
+    scanty = setting.signal < SCANTY or too_few(counts, problem)
+    notes = (ADAPTS, *([FEW] if scanty else []), *([FAINT.format(weight)] if weight < 0.5 else []))
     notes += (CLIPPED.format(problem.clip),) if standard.clips else ()
-    return Fit((start + moved) @ standard.frame.T, bounds, standard.narrow, notes)
+    return Fit((start + weight * moved) @ standard.frame.T, bounds, standard.narrow, notes)
 
 
-def undecided(counts: Counts, n: float) -> bool:
-    """Whether one class may well be so far ahead of the others that it matters, and this is not yet sure."""
-    return counts.lead < SURE and (counts.lead + WARY) * counts.doubt > FREE * n
+def worth(counts: Counts) -> float:
+    """What to name the likeliest class alone gains over guessing, from 0 to 1: how far it is ahead of an even share.
+
+    >>> round(worth(Counts(np.array([9_000.0, 1_000.0]), 1.0)), 3), worth(Counts(np.array([5.0]), 1.0))
+    (0.8, 1.0)
+    """
+    shares = shares_of(counts)
+    return (float(shares.max()) * len(shares) - 1) / (len(shares) - 1) if len(shares) > 1 else 1.0
 
 
-def worth(counts: Counts, n: float) -> float:
-    """What to name the likeliest class alone is expected to gain over guessing: its lead, if it is the likeliest."""
-    if len(counts.value) < 2:
-        return 1.0
-    return min(counts.lead * counts.doubt / n, 1.0) * math.erf(counts.lead / math.sqrt(2))
+def trust(moved: Floats, variance: Floats, likeliest: float) -> float:
+    """How much is kept of the way from class shares to where the walk has led.
 
-
-def trimmed(moved: Floats, variance: Floats, intercept: bool, likelier: float) -> tuple[Floats, float]:
-    """Slopes and intercepts less what noise may have made of them; and what slopes were multiplied by.
+    The part of it that is no noise, as far as its length tells (James & Stein 1961); and of the rest, which may be, the
+    less the more the likeliest class alone is worth: even classes have nothing to lose by it, and with classes far
+    apart it would be named against its odds.
 
     Parameters
     ----------
-    moved, variance : how far coefficients are from the start, and the variance of the noise in each.
-    intercept : whether the first is one. It stays at the class shares unless it has surely left them.
-    likelier : what the likeliest class alone is worth, from 0 to 1. Slopes stay that point the right way as surely as
-        that: c, the cosine between what was found and what would be without noise, is at least as much; with less they
-        lose weight, by and by, the sooner the more classes there are, whose slopes must all be right.
+    moved, variance : how far coefficients are from the start, the intercept first; the variance of the noise in each.
+    likeliest : what the likeliest class alone is worth, from 0 to 1.
+
+    >>> moved, noise = np.array([[0.0, 2.0, 0.0]]), np.array([1.0, 1.0, 1.0])
+    >>> trust(moved, noise, 0.0), trust(moved, noise, 0.5), trust(moved, noise, 1.0)
+    (1.0, 0.75, 0.5)
     """
-    moved, slopes = moved.copy(), moved[:, intercept:]
-    doubt = float(variance[intercept:].sum()) * len(slopes) * (1 + SURE * math.sqrt(2 / max(slopes.size, 1)))
-    cosine = math.sqrt(shrunk(slopes, doubt)[1])
-    factor = min(max(1 + (cosine - likelier) * len(slopes) / SOFT, 0.0), 1.0)
-    moved[:, intercept:] *= factor
-    if intercept:
-        moved[:, 0], _ = shrunk(moved[:, 0], SURE**2 * float(variance[0]) * len(moved))
-    return moved, factor
+    slopes, noise = moved[:, 1:], float(variance[1:].sum()) * len(moved)
+    signal = max(0.0, 1 - noise / max(float((slopes**2).sum()), 1e-300))
+    return signal + (1 - signal) * (1 - likeliest)
 
 
 def bends(counts: Counts) -> Floats:
@@ -232,7 +227,8 @@ def standard_rows(problem: Problem, bounds: Bounds, n: float, *shares: Share) ->
     weights = np.array([float(sums.std) ** -2 for sums in found])
     sums = np.average([sums.value for sums in found], axis=0, weights=weights)
     means, squares = np.split(sums / n, [len(bounds.lower)])
-    centre, spread = shrunk_moments(means, squares, float(weights.sum()) ** -0.5 / n, problem.intercept)
+    noise, expected = float(weights.sum()) ** -0.5 / n, Expected.by(bounds, problem.intercept)
+    centre, spread = shrunk_moments(means, squares, noise, expected, problem.intercept)
     return standardised(bounds, problem.intercept, problem.clip, centre, spread)
 
 
@@ -254,13 +250,3 @@ def _white(curator: Curator, standard: Standard, share: Share, n: float) -> tupl
         return standard.rows, np.eye(width), 0.0
     image = Mixed(standard.scaled, standard.frame @ whitening(matrix, max(LOOSE * kept * spectral(noise, width), 0.01)))
     return image, np.asarray(np.linalg.solve(standard.frame, image.matrix)), kept
-
-
-def shrunk(step: Floats, doubt: float) -> tuple[Floats, float]:
-    """A vector of which `doubt` of the squared length is noise, shrunk (James & Stein 1961), and the factor.
-
-    >>> shrunk(np.array([2.0, 0.0]), 2.0)
-    (array([1., 0.]), 0.5)
-    """
-    factor = max(0.0, 1 - doubt / max(float((step**2).sum()), 1e-300))
-    return step * factor, factor

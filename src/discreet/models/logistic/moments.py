@@ -3,51 +3,85 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.bounds import Bounds
+from discreet.models.scaling import indicators
+
 Floats = NDArray[np.float64]
 
-WIDE = 0.5  # how far the average of all scaled features may be expected from the middle of their bounds
-LEAST = 0.02  # of the average variance: what a variance is never shrunk below
+LOW, OFF = -0.37, 0.25  # where scaled features are on average, and how far from there all together may well be
+SPREAD, OF_INDICATORS = 0.3, 0.7  # their deviations
+VARIED = 0.6  # how far their variances, all together, may well be from such, as a share of them
+LEAST, MOST = 0.15, 4.0  # and at most, as a multiple
+THIN = 0.02  # of the common variance: what one variance is never shrunk below
 FLAT = 1.5  # variances below so much of their noise are taken for it
 
 
-def shrunk_moments(means: Floats, squares: Floats, noise: float, centred: bool) -> tuple[Floats, Floats]:
+@dataclass(frozen=True)
+class Expected:
+    """What public facts tell of features before any is read: where they are in [-1, 1], and their deviations.
+
+    Numbers crowd in the lower part of their range (prices, counts, ages) unless it is symmetric about zero; indicators
+    are spread further than numbers. The figures are averages over the data sets of benchmarks/tuning.
+    """
+
+    centre: Floats
+    spread: Floats
+
+    @classmethod
+    def by(cls, bounds: Bounds, intercept: bool) -> Expected:
+        """Of features with such bounds."""
+        centre = np.where(bounds.lower == -bounds.upper, 0.0, LOW)
+        return cls(centre, np.where(indicators(bounds, intercept), OF_INDICATORS, SPREAD))
+
+
+def shrunk_moments(
+    means: Floats, squares: Floats, noise: float, expected: Expected, centred: bool = True
+) -> tuple[Floats, Floats]:
     """Where to centre features, and their deviations from there; all scaled into [-1, 1].
 
     Parameters
     ----------
     means, squares : noisy means of the features and of their squares.
     noise : the standard deviation of the noise in each.
+    expected : what they are taken for where noise hides them.
     centred : False keeps the middle of the bounds as the centre.
 
-    Empirical Bayes: features are taken for a sample from one population of features, so that with much noise all get
-    one common centre and deviation, which is known far better, and with little noise each its own.
+    Empirical Bayes: features are taken for a sample from one population of features, so that with much noise all are as
+    expected, with less all together are as far from there as they seem to be, and with little noise each by itself.
 
-    >>> centre, spread = shrunk_moments(np.array([0.5, -0.5]), np.array([0.26, 0.29]), 1e-6, True)
+    >>> typical = Expected(np.zeros(2), np.full(2, 0.3))
+    >>> centre, spread = shrunk_moments(np.array([0.5, -0.5]), np.array([0.26, 0.29]), 1e-6, typical)
     >>> centre.round(3), spread.round(3)
     (array([ 0.5, -0.5]), array([0.1, 0.2]))
-    >>> shrunk_moments(np.array([2.0, -1.0]), np.array([3.0, -2.0]), 3.0, True)[0].round(2)  # hardly anything known
-    array([0.03, 0.03])
+    >>> shrunk_moments(np.array([2.0, -1.0]), np.array([3.0, -2.0]), 3.0, typical)[0].round(2)  # hardly anything known
+    array([0.01, 0.01])
     """
-    average = float(means.mean())
-    known = average * WIDE**2 / (WIDE**2 + noise**2 / len(means))
-    centre = known + (means - average) * _share(means, noise**2)
-    centre = np.clip(centre, -1.0, 1.0) if centred else np.zeros(len(means))
+    together, apart, _ = _shrunk(means - expected.centre, np.full(len(means), noise), OFF)
+    centre = np.clip(expected.centre + together + apart, -1.0, 1.0) if centred else np.zeros(len(means))
     about = squares - 2 * centre * means + centre**2  # mean squared distance from the centre
-    doubt = noise**2 * (1 + 4 * centre**2)
-    share = _share(about, float(doubt.mean()))
-    common = min(max(float(about.mean()), LEAST), 1.0)
-    least = max(FLAT * noise * share, LEAST * common * (1 - share), 1e-6)
-    return centre, np.sqrt(np.clip(common + share * (about - about.mean()), least, 1.0))
+    usual = expected.spread**2
+    doubt = noise * np.sqrt(1 + 4 * centre**2) / usual
+    together, apart, own = _shrunk(about / usual - 1, doubt, VARIED)
+    common = min(max(1 + together, LEAST), MOST)
+    least = np.maximum(FLAT * doubt * own, THIN * common * (1 - own))
+    return centre, np.sqrt(np.clip(usual * np.maximum(common + apart, least), 1e-6, 1.0))
 
 
-def _share(values: Floats, doubt: float) -> float:
-    """How much of the variation of noisy values is their own."""
-    seen = float(((values - values.mean()) ** 2).mean())
-    return max(0.0, 1 - doubt / max(seen, 1e-300))
+def _shrunk(values: Floats, doubt: Floats, scale: float) -> tuple[float, Floats, float]:
+    """Noisy values, expected at zero: what they have in common, how far each is from that, and the share that is own.
+
+    The share is how much of the variation between them cannot be noise.
+    """
+    weights = np.maximum(doubt, 1e-150) ** -2.0
+    average = float(np.average(values, weights=weights))
+    seen = float(((values - average) ** 2).mean())
+    own = max(0.0, 1 - float((doubt**2).mean()) / max(seen, 1e-300))
+    return average * scale**2 / (scale**2 + 1 / float(weights.sum())), own * (values - average), own
 
 
 def shrunk_correlations(look: Floats, noise: float) -> tuple[Floats, float]:
