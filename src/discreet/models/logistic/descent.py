@@ -51,7 +51,7 @@ from discreet.query import BoundedSum, Image
 Floats = NDArray[np.float64]
 
 # shares of the budget: how many rows of each class, means and squares, X'X to whiten by; the rest for the gradients
-SHARES, SHARES_PURE = (0.02, 0.1, 0.12), (0.12, 0.12, 0.08)
+SHARES, SHARES_PURE = (0.04, 0.1, 0.12), (0.12, 0.12, 0.08)
 ROUNDS, ROUNDS_PURE = 20, 5
 CLIP, CLIP_POWER = 0.4, 0.25  # of √width, the length that gradients are clipped to; and how it falls with ρ
 STEP, STEP_POWER = 1.2, 0.6  # the longest step along an average gradient, and how it falls with ρ
@@ -59,6 +59,8 @@ RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and classes are counted
 SCANTY = 1.8  # signals below which a note says so
+AHEAD = 0.5  # of what it may be worth: so far ahead of an even share the likeliest class outweighs what may be noise
+SURE = 1.0  # deviations of the length of noise by which slopes must be longer, to be none
 
 LOOK = "correlations"
 FAINT = (
@@ -173,22 +175,23 @@ def worth(counts: Counts) -> float:
 def trust(moved: Floats, variance: Floats, likeliest: float) -> float:
     """How much is kept of the way from class shares to where the walk has led.
 
-    The part of it that is no noise, as far as its length tells (James & Stein 1961); and of the rest, which may be, the
-    less the more the likeliest class alone is worth: even classes have nothing to lose by it, and with classes far
-    apart it would be named against its odds.
+    The part that is surely no noise, as far as the length of the slopes tells (James & Stein 1961); and of the rest,
+    which may be, the less the more the likeliest class alone is worth. Where classes are even there is nothing to lose
+    by it; where one is far ahead it would be voted down by noise.
 
     Parameters
     ----------
     moved, variance : how far coefficients are from the start, the intercept first; the variance of the noise in each.
     likeliest : what the likeliest class alone is worth, from 0 to 1.
 
-    >>> moved, noise = np.array([[0.0, 2.0, 0.0]]), np.array([1.0, 1.0, 1.0])
-    >>> trust(moved, noise, 0.0), trust(moved, noise, 0.5), trust(moved, noise, 1.0)
-    (1.0, 0.75, 0.5)
+    >>> moved, variance = np.array([[0.0, 4.0, 0.0]]), np.array([1.0, 1.0, 1.0])
+    >>> [trust(moved, variance, likeliest) for likeliest in (0.0, 0.25, 0.5)]
+    [1.0, 0.875, 0.75]
     """
-    slopes, noise = moved[:, 1:], float(variance[1:].sum()) * len(moved)
+    slopes = moved[:, 1:]
+    noise = float(variance[1:].sum()) * len(moved) * (1 + SURE * math.sqrt(2 / max(slopes.size, 1)))
     signal = max(0.0, 1 - noise / max(float((slopes**2).sum()), 1e-300))
-    return signal + (1 - signal) * (1 - likeliest)
+    return signal + (1 - signal) * max(0.0, 1 - likeliest / AHEAD)
 
 
 def bends(counts: Counts) -> Floats:

@@ -14,7 +14,7 @@ from discreet.models.scaling import indicators
 Floats = NDArray[np.float64]
 
 LOW, OFF = -0.37, 0.25  # where scaled features are on average, and how far from there all together may well be
-SPREAD, OF_INDICATORS = 0.3, 0.7  # their deviations
+SPREAD, OF_INDICATORS = 0.58, 0.9  # their deviations
 VARIED = 0.6  # how far their variances, all together, may well be from such, as a share of them
 LEAST, MOST = 0.15, 4.0  # and at most, as a multiple
 THIN = 0.02  # of the common variance: what one variance is never shrunk below
