@@ -83,6 +83,19 @@ MADE = (
     (5_000, 20, 0.6, 0.5),
     (5_000, 50, 0.9, 2.0),
 )
+# rows, columns, reach of the features within bounds of ±1, share of the likelier class: features that tell nothing
+SILENT = (
+    (800, 10, 1.0, 0.8),
+    (800, 10, 0.5, 0.8),
+    (800, 10, 0.2, 0.8),
+    (800, 10, 1.0, 0.65),
+    (400, 10, 1.0, 0.8),
+    (400, 30, 1.0, 0.8),
+    (800, 30, 1.0, 0.8),
+    (1_500, 30, 1.0, 0.8),
+    (1_500, 30, 1.0, 0.7),
+    (3_000, 50, 1.0, 0.9),
+)
 
 
 @dataclass(frozen=True)
@@ -110,6 +123,8 @@ def collection(folder: Path) -> Iterator[Development]:
                 yield published(table, file, target, positive, train)
     for i, (rows, width, share, apart) in enumerate(MADE):
         yield made(i, rows, width, share, apart)
+    for i, (rows, width, reach, share) in enumerate(SILENT):
+        yield silent(i, rows, width, reach, share)
 
 
 def published(table: pd.DataFrame, file: str, target: str, positive: object, train: int) -> Development:
@@ -150,3 +165,13 @@ def made(seed: int, rows: int, width: int, share: float, apart: float) -> Develo
     y = (score > np.quantile(score, share)).astype(np.int64)
     bounds = Bounds(-8, 8, classes=(0, 1)).matched(width)
     return Development(f"made {rows} x {width} {share} {apart}", X, y, bounds, rows)
+
+
+def silent(seed: int, rows: int, width: int, reach: float, share: float) -> Development:
+    """Uniform features that tell nothing of the class."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-reach, reach, (rows + MOST, width))
+    y = (rng.random(rows + MOST) > share).astype(np.int64)
+    return Development(
+        f"silent {rows} x {width} {reach} {share}", X, y, Bounds(-1, 1, classes=(0, 1)).matched(width), rows
+    )
