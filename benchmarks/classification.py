@@ -7,10 +7,12 @@ public bounds (stated below, or the minima and maxima of the published set), cat
 training file; δ = 1e-6; the number of rows private unless said otherwise; nothing tuned on these sets (see
 tuning/choose_logistic.py). `ordinary` is logistic regression without privacy in the coordinates of the bounds, hardly
 penalised; `majority` the likelier class. Noise is seeded: figures repeat. Splits differ more than methods do: on bank,
-`ordinary` has .905 for seed 0, .902 for seed 1 and .897 for seed 3. Compare figures of the same seeds.
+`ordinary` has .905 for seed 0, .902 for seed 1 and .897 for seed 3. Compare figures of the same seeds. Of sets with
+fewer than 1,000 rows there are 40 times as many seeds: five of breast cancer have a mean that is off by .05 at ε = 0.1.
 
 GOALS are figures published for tight objective perturbation, on fewer seeds. Two are beyond logistic regression here:
-on bank `ordinary` has .9008 for five seeds (.9032 for the first two), the goals at ε = 3 and 10 are .903 and .905.
+on bank `ordinary` has .9008 for five seeds (.9032 for the first two), the goals at ε = 3 and 10 are .903 and .905; what
+they were published for, tight objective perturbation of unit rows with an exact minimum, has .8998 and .9005 here.
 """
 
 from __future__ import annotations
@@ -74,6 +76,7 @@ METHODS = {
     "objective-pure": {"method": "objective-pure", "delta": 0.0, "n": True},
     "output, δ = 0": {"method": "output", "delta": 0.0, "n": True},
 }
+SMALL, TIMES = 1_000, 40  # sets of fewer rows get so many times the seeds
 SLOW = ("objective", "objective-pure", "output, δ = 0")
 
 
@@ -172,29 +175,28 @@ def accuracy(job: tuple[str, Path, str, float, int]) -> float:
 
 def row(pool: ProcessPoolExecutor, name: str, folder: Path, method: str, seeds: int) -> list[float]:
     jobs = [(name, folder, method, epsilon, seed) for epsilon in EPSILONS for seed in range(seeds)]
-    found = np.array(list(pool.map(accuracy, jobs))).reshape(len(EPSILONS), seeds)
+    found = np.array(list(pool.map(accuracy, jobs, chunksize=1 + seeds // 50))).reshape(len(EPSILONS), seeds)
     return [float(mean) for mean in found.mean(axis=1)]
 
 
 def accuracies(folder: Path, seeds: int, quick: bool) -> None:
-    print(f"test accuracy at ε = {', '.join(f'{epsilon:g}' for epsilon in EPSILONS)}; means over {seeds} seeds")
+    print(f"test accuracy at ε = {', '.join(f'{epsilon:g}' for epsilon in EPSILONS)}; means over seeds")
     with ProcessPoolExecutor(2) as pool:
         for name in (*GOALS, "digits"):
             table = load(name, folder)
             if table is None:
                 print(f"\n{name}: its file is not in {folder}. Hint: --data DIR.")
                 continue
-            print(f"\n{name} ({len(table.y):,} rows × {table.X.shape[1]} columns)")
+            many = seeds * TIMES if len(table.y) < SMALL else seeds
+            print(f"\n{name} ({len(table.y):,} rows × {table.X.shape[1]} columns; {many} seeds)")
             if name in GOALS:
                 print(f"  {'to reach':18}", *(f"{goal:7.3f}" for goal in GOALS[name]))
             wide = table.X.shape[1] > 200 or name == "digits"
             methods = [m for m in METHODS if not (m in SLOW and wide)] if not quick else ["auto"]
             for method in ("majority", "ordinary"):
-                print(f"  {method:18} {np.mean([accuracy((name, folder, method, 1.0, s)) for s in range(seeds)]):7.4f}")
+                print(f"  {method:18} {np.mean([accuracy((name, folder, method, 1.0, s)) for s in range(many)]):7.4f}")
             for method in methods:
-                print(
-                    f"  {method:18}", *(f"{mean:7.4f}" for mean in row(pool, name, folder, method, seeds)), flush=True
-                )
+                print(f"  {method:18}", *(f"{mean:7.4f}" for mean in row(pool, name, folder, method, many)), flush=True)
 
 
 def speed(rows: int = 100_000, width: int = 50) -> None:

@@ -54,7 +54,8 @@ Floats = NDArray[np.float64]
 SHARES, SHARES_PURE = (0.04, 0.1, 0.12), (0.12, 0.12, 0.08)
 ROUNDS, ROUNDS_PURE = 20, 5
 CLIP, CLIP_POWER = 0.4, 0.25  # of √width, the length that gradients are clipped to; and how it falls with ρ
-STEP, STEP_POWER = 1.2, 0.6  # the longest step along an average gradient, and how it falls with ρ
+STEP, STEP_POWER = 1.2, 0.4  # the longest step along an average gradient, and how it falls with ρ
+STRONG = 9.0  # signals: with fewer, steps get shorter still
 RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and classes are counted
@@ -93,7 +94,7 @@ class Setting:
 
     def step(self, kept: float) -> float:
         """How far to follow the average gradient; a Newton step where rows are white."""
-        plain = min(math.pow(self.rho, -STEP_POWER), STEP)
+        plain = min(math.pow(self.rho, -STEP_POWER), STEP) * min(math.sqrt(self.signal / STRONG), 1.0)
         return plain + (4.0 - plain) * kept
 
 
@@ -189,7 +190,8 @@ def trust(moved: Floats, variance: Floats, likeliest: float) -> float:
     [1.0, 0.875, 0.75]
     """
     slopes = moved[:, 1:]
-    noise = float(variance[1:].sum()) * len(moved) * (1 + SURE * math.sqrt(2 / max(slopes.size, 1)))
+    noise = float(variance[1:].sum()) * len(moved)  # of the squared length, and SURE deviations of it
+    noise += SURE * math.sqrt(2 * float((variance[1:] ** 2).sum()) * len(moved))
     signal = max(0.0, 1 - noise / max(float((slopes**2).sum()), 1e-300))
     return signal + (1 - signal) * max(0.0, 1 - likeliest / AHEAD)
 

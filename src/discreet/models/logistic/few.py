@@ -17,7 +17,7 @@ from discreet.models.linear.problem import ADAPTS
 from discreet.models.logistic.counts import Counts, Number, difference, row_count, shares_of
 from discreet.models.logistic.problem import Fit, Floats, Problem
 
-FEW_ROWS, FEW_ROWS_PURE = 26.0, 100.0  # rows times ε: with fewer, slopes are not worth asking for
+FEW_ROWS, FEW_ROWS_PURE = 26.0, 60.0  # rows times ε: with fewer, slopes are not worth asking for
 AGAIN = 0.08  # of the budget: to count rows once more, or to measure means and squares twice
 INSTEAD = 0.65  # of ε, for the classes: with so much the other way loses less than a hundredth of its μ²
 CLEAR = 2.0  # deviations of the noise by which rows are many enough not to be counted again

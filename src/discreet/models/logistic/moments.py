@@ -16,7 +16,8 @@ Floats = NDArray[np.float64]
 LOW, OFF = -0.37, 0.25  # where scaled features are on average, and how far from there all together may well be
 SPREAD, OF_INDICATORS = 0.58, 0.9  # their deviations
 VARIED = 0.6  # how far their variances, all together, may well be from such, as a share of them
-LEAST, MOST = 0.15, 4.0  # and at most, as a multiple
+LEAST = 0.15  # and at least, as a share of them, where noise leaves it open
+OPEN = 5.0  # deviations of the noise in their average, within which it is left open
 THIN = 0.02  # of the common variance: what one variance is never shrunk below
 FLAT = 1.5  # variances below so much of their noise are taken for it
 
@@ -26,7 +27,8 @@ class Expected:
     """What public facts tell of features before any is read: where they are in [-1, 1], and their deviations.
 
     Numbers crowd in the lower part of their range (prices, counts, ages) unless it is symmetric about zero; indicators
-    are spread further than numbers. The figures are averages over the data sets of benchmarks/tuning.
+    are spread further than numbers. LOW is an average over the data sets of benchmarks/tuning. The deviations are those
+    of evenly spread values, larger than the average, since deviations that are taken too small make noise large.
     """
 
     centre: Floats
@@ -61,27 +63,28 @@ def shrunk_moments(
     >>> shrunk_moments(np.array([2.0, -1.0]), np.array([3.0, -2.0]), 3.0, typical)[0].round(2)  # hardly anything known
     array([0.01, 0.01])
     """
-    together, apart, _ = _shrunk(means - expected.centre, np.full(len(means), noise), OFF)
+    together, apart, *_ = _shrunk(means - expected.centre, np.full(len(means), noise), OFF)
     centre = np.clip(expected.centre + together + apart, -1.0, 1.0) if centred else np.zeros(len(means))
     about = squares - 2 * centre * means + centre**2  # mean squared distance from the centre
     usual = expected.spread**2
     doubt = noise * np.sqrt(1 + 4 * centre**2) / usual
-    together, apart, own = _shrunk(about / usual - 1, doubt, VARIED)
-    common = min(max(1 + together, LEAST), MOST)
-    least = np.maximum(FLAT * doubt * own, THIN * common * (1 - own))
+    together, apart, own, vague = _shrunk(about / usual - 1, doubt, VARIED)
+    common = max(1 + together, min(LEAST, OPEN * vague))
+    least = np.maximum(FLAT * noise * own / usual, THIN * common * (1 - own))
     return centre, np.sqrt(np.clip(usual * np.maximum(common + apart, least), 1e-6, 1.0))
 
 
-def _shrunk(values: Floats, doubt: Floats, scale: float) -> tuple[float, Floats, float]:
-    """Noisy values, expected at zero: what they have in common, how far each is from that, and the share that is own.
+def _shrunk(values: Floats, doubt: Floats, scale: float) -> tuple[float, Floats, float, float]:
+    """Noisy values, expected at zero: what they have in common, and how far each is from that.
 
-    The share is how much of the variation between them cannot be noise.
+    Besides: how much of the variation between them cannot be noise; and the deviation of the noise in their average.
     """
     weights = np.maximum(doubt, 1e-150) ** -2.0
     average = float(np.average(values, weights=weights))
     seen = float(((values - average) ** 2).mean())
     own = max(0.0, 1 - float((doubt**2).mean()) / max(seen, 1e-300))
-    return average * scale**2 / (scale**2 + 1 / float(weights.sum())), own * (values - average), own
+    vague = float(weights.sum()) ** -0.5
+    return average * scale**2 / (scale**2 + vague**2), own * (values - average), own, vague
 
 
 def shrunk_correlations(look: Floats, noise: float) -> tuple[Floats, float]:

@@ -87,8 +87,6 @@ class Walk:
         back (rows whose gradients are clipped have no curvature), so that each step still counts in all later places.
         """
         rounds = len(path.noises)
-        if rounds == 0:
-            return path.places[0], 0.0
         bent = BENT * self.rarest * min(self.clip / math.sqrt(self.directions.width), 1.0)
         pull = min(self.step * bent, 1.0)
         late = max(1, round(rounds / 2 * min(1.0, rounds * pull / 2)))
