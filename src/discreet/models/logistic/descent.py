@@ -103,7 +103,7 @@ def descent(problem: Problem) -> Fit:
 
     | data | what comes out |
     | --- | --- |
-    | fewer rows than the noise needs | slopes near zero: the likelier class |
+    | fewer rows than the noise needs | the likelier class where the plan may fork (`few.py`); else mostly noise |
     | one class only | that class, nearly always |
     | constant or collinear columns | finite coefficients |
     """
