@@ -76,7 +76,7 @@ class LogisticRegression(LinearClassifier):
 
     | data | what comes out |
     | --- | --- |
-    | no rows, or far too few for the budget | a finite model; with "auto" the likelier class, if it can be told, and a note |
+    | no rows, or far too few for the budget | finite; with "auto" the likelier class if it can be told, and a note |
     | one class only | that class, nearly always, given enough rows for the method |
     | a row with something missing, or of another class | counts for nothing |
     | n < d, constant or collinear columns, separable classes | finite coefficients |
