@@ -44,6 +44,7 @@ from discreet.models import (
     SGDClassifier,
 )
 from discreet.query import BoundedSum
+from discreet.retry import Retrying
 
 SECRET = 8_675_309.125
 RNG = np.random.default_rng(0)
@@ -529,6 +530,33 @@ def test_two_at_once_share_one_release():
     for thread in threads:
         thread.join()
     assert len(found) == 2 and bits(found[0]) == bits(found[1]) and len(account.entries) == 1
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda ledger: bits(linear(ledger=ledger).fit(regression())),
+        lambda ledger: bits(linear(ledger=ledger, bounds=None).fit(regression())),
+        lambda ledger: documents.dump(stats.mean(X[:, 0], (-1, 1), 1.0, 1e-6, ledger=ledger)),
+        lambda ledger: bits(sgd(None, ledger).set_params(progress=True).fit(classification())),
+        lambda ledger: bits(sgd(lambda *_: None, ledger).fit(classification())),
+    ],
+    ids=["fit", "bounds unknown", "statistic", "progress", "callback"],
+)
+def test_whoever_is_overtaken_returns_what_was_released(run, monkeypatch, capsys):
+    """Another run of the same begins and ends after this one has begun, and before it is charged."""
+    account, begin, first = Ledger(Budget(99.0, 1e-6)), Retrying.attempt, []
+    ledger = account.retrying("monday")
+
+    def overtaken(view, *arguments):
+        attempt = begin(view, *arguments)
+        monkeypatch.setattr(Retrying, "attempt", begin)
+        first.append((run(ledger), len(account.entries)))
+        return attempt
+
+    monkeypatch.setattr(Retrying, "attempt", overtaken)
+    assert [(run(ledger), len(account.entries))] == first and len(account.entries) > 0
+    assert run(ledger) == first[0][0]
 
 
 def test_whoever_comes_second_shows_nothing():

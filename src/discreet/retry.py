@@ -58,6 +58,10 @@ from discreet.stores import Entry, Mark, Store
 # they change nothing of what is released
 ASIDE = ("ledger", "random_state", "callback", "progress")
 SECRET = "secret"  # no key of a run: those are digests
+LATE = (
+    "Another run of the same came first and used up its charge; nothing left of this one. Hint: run it again, and what "
+    "was released then is returned."
+)
 
 
 class Retrying(Ledger):
@@ -82,7 +86,7 @@ class Retrying(Ledger):
     | another argument, version of the data or of discreet | another key: charged anew |
     | an argument without a stable form (a function, a generator) | `ValueError`, before anything is charged |
     | `random_state` given | `ValueError`: such a run repeats by itself, and is not private |
-    | the same run in two processes at once | one is stored and returned to both |
+    | the same run in two processes at once | one is stored and returned to both, whichever is ahead when |
 
     Examples
     --------
@@ -181,8 +185,18 @@ def _source(what: Any) -> str | None:
         ) from None
 
 
+class Overtaken(LedgerError):
+    """Another run of the same came first; `released` is what it released, and what this one is to return."""
+
+    def __init__(self, released: Any) -> None:
+        super().__init__(LATE)
+        self.released = released
+
+
 class Attempt(Ledger):
     """The account as one run sees it: it finds paid what was charged for the same, and never shown.
+
+    Of two runs at once, whoever finds that the other has released meanwhile raises `Overtaken`, wherever it is.
 
     Attributes
     ----------
@@ -238,7 +252,7 @@ class Attempt(Ledger):
         """Around a run: an error other than a failure to read may tell something, and is marked before it is shown."""
         try:
             yield
-        except ReadError:
+        except (ReadError, Overtaken):
             raise
         except Exception:
             if self.reading.started:
@@ -281,13 +295,13 @@ class Attempt(Ledger):
         self._store.settle(self._key, decide)
 
     def _refuse_late(self, marks: tuple[Mark, ...]) -> None:
-        """Raise if another run has used up the charges of this turn."""
-        for mark in marks:
-            if mark.turn == self._turn and mark.run != self._run and mark.state != "charged":
-                raise LedgerError(
-                    "Another run of the same came first and used up its charge; nothing left of this one. Hint: run "
-                    "it again, and what was released then is returned."
-                )
+        """Raise if another run has used up the charges of this turn, with what it released if it has."""
+        others = [mark for mark in marks if mark.turn == self._turn and mark.run != self._run]
+        for mark in others:
+            if mark.state == "released":
+                raise Overtaken(load(mark.document))
+        if any(mark.state == "shown" for mark in others):
+            raise LedgerError(LATE)
 
     def _mark(self, state: Literal["charged", "shown", "released"], document: str = "") -> Mark:
         return Mark(self._key, state, self._turn, self._run, document)

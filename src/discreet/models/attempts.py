@@ -13,7 +13,7 @@ from discreet.documents import attributes, dump
 from discreet.engines.memory import Memory
 from discreet.errors import NotSupported, ReadError
 from discreet.ledger import Ledger
-from discreet.retry import Attempt, Retrying
+from discreet.retry import Attempt, Overtaken, Retrying
 
 
 class Undone:
@@ -54,10 +54,17 @@ def begun(estimator: Any, ledger: Ledger, budget: Budget, rows: Any) -> Attempt 
         if type(estimator).__module__.split(".")[0] != "discreet":
             _rehearse(estimator, rows)
         if getattr(estimator, "progress", False):
-            attempt.show()  # how many steps there are may have been learnt
+            _show(attempt)  # how many steps there are may have been learnt
         if getattr(estimator, "callback", None) is not None:
             estimator.callback = attempt.shows(estimator.callback)
     return attempt
+
+
+def _show(attempt: Attempt) -> None:
+    try:
+        attempt.show()
+    except Overtaken as other:
+        attempt.stored = other.released
 
 
 def _rehearse(estimator: Any, rows: Any) -> None:

@@ -28,7 +28,7 @@ from discreet.preprocessing import leaks
 from discreet.query import WIDEST
 from discreet.ranges import NOTE, with_bounds
 from discreet.release import Release
-from discreet.retry import reading_of
+from discreet.retry import Overtaken, reading_of
 
 PRINTER = "sklearn.utils._pprint"
 
@@ -119,11 +119,17 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             try:
                 with attempt.running() if attempt else nullcontext():
                     self._fit(curator)
+            except Overtaken as other:
+                if attempt is None:  # it is about the run that this fit is a part of
+                    raise
+                attempt.stored = other.released
             except BaseException:
                 del curator, rows, X, y  # what was measured dies with them, and not with the traceback
                 raise
             finally:
                 del self._given, self._asked, self._public_count, self._alone
+            if attempt is not None and attempt.stored is not None:
+                return self._become(before, attempt.stored)
             self.release_ = curator.summary(name, budget, self._notes)
             del self._notes
             return self if attempt is None else self._become(before, attempt.release(learnt(self)))

@@ -26,7 +26,7 @@ from discreet.ledger import Ledger, open_ledger
 from discreet.query import Batch
 from discreet.ranges import NOTE, with_bounds
 from discreet.release import Release
-from discreet.retry import Attempt, Retrying, reading_of
+from discreet.retry import Attempt, Overtaken, Retrying, reading_of
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float] | Bounds | None
@@ -184,8 +184,13 @@ def retried(statistic: Callable[P, Release]) -> Callable[P, Release]:
             if isinstance(attempt.stored, Release):
                 return attempt.stored
             options["ledger"] = attempt
-        with Forgetting(), attempt.running() if attempt else nullcontext():
-            answer = statistic(*arguments, **options)
+        try:
+            with Forgetting(), attempt.running() if attempt else nullcontext():
+                answer = statistic(*arguments, **options)
+        except Overtaken as other:
+            if attempt is None or not isinstance(other.released, Release):
+                raise
+            return other.released
         if attempt is not None:
             answer = attempt.release(answer)
         return answer
