@@ -1,6 +1,7 @@
 """Logistic regression: what it learns, what it tells, and what it does with strange data."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from discreet.accounting import epsilon
 from discreet.checks import behaviour, estimator_checks, prepared
 from discreet.events import Gaussian, Pure, Sampled, flatten
 from discreet.models import LogisticRegression
-from discreet.models.logistic import counts, descent, moments, walk
+from discreet.models.logistic import counts, descent, moments, standard, together, walk
 from discreet.models.logistic.directions import Directions, gradient, many, two
 from discreet.models.logistic.quadratic import shrunk_solution
 from discreet.query import Batch
@@ -114,7 +115,7 @@ def test_learns_breast_cancer():
     """
     table = load_breast_cancer()
     bounds = Bounds(table.data.min(axis=0), table.data.max(axis=0), classes=(0, 1))
-    for budget, splits, least in ((0.1, 40, 0.75), (1.0, 10, 0.93), (10.0, 10, 0.955)):
+    for budget, splits, least in ((0.1, 40, 0.8), (1.0, 10, 0.93), (10.0, 10, 0.955)):
         scores = []
         for seed in range(splits):
             order = np.random.default_rng(seed).permutation(len(table.data))
@@ -397,10 +398,97 @@ def test_classes_far_apart_are_as_sure_as_they_are():
 def test_what_noise_would_have_made_is_taken_off():
     """Of 400 draws of noise alone, with one class far ahead hardly any is left; what is beyond doubt stays."""
     noise = np.random.default_rng(0).normal(size=(400, 1, 11))
-    left = [descent.trust(one, np.ones(11), 1.0) for one in noise]
+    left = [descent.trust(one, np.eye(11), 1.0) for one in noise]
     assert np.mean([weight > 0 for weight in left]) < 0.2 and np.mean(left) < 0.04
-    assert all(descent.trust(one, np.ones(11), 0.0) == 1 for one in noise)
-    assert descent.trust(100 * noise[0], np.ones(11), 1.0) > 0.999
+    assert all(descent.trust(one, np.eye(11), 0.0) == 1 for one in noise)
+    assert descent.trust(100 * noise[0], np.eye(11), 1.0) > 0.999
+
+
+def grown_together(n, seed, width=30):
+    """Numbers that grow together, in the lower part of their bounds, and with the class: .91 is as good as can be."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    factor = rng.normal(size=n) + 2.7 * (y - 0.5)
+    X = np.clip(4 + factor[:, None] + rng.normal(size=(n, width)), 0, 20)
+    return X, y
+
+
+def test_where_noise_hides_features_their_average_is_learnt():
+    """Means over 60 sets of 450 rows at ε = 0.1: .81 (deviation .016); without that .73; the likelier class has .5."""
+    hits = []
+    for seed in range(60):
+        X, y = grown_together(450, seed)
+        model = seeded(data=(X, y), bounds=Bounds(0, 20, classes=(0, 1)), epsilon=0.1, random_state=seed, n=450)
+        hits.append(model.score(*grown_together(2000, seed + 1000)))
+    assert np.mean(hits) > 0.78
+
+
+def test_rows_lean_towards_numbers_alone():
+    bounds = Bounds([0, -4, 10, 0], [1, 4, 20, 1])
+    direction = together.average(bounds)
+    np.testing.assert_allclose(direction, np.array([0, 0, 1, 1, 0]) / np.sqrt(2))
+    assert not together.average(Bounds([0, 0], [1, 1])).any()
+    lean = together.leaning(direction)
+    np.testing.assert_allclose(lean @ direction, direction, atol=1e-12)
+    np.testing.assert_allclose(lean @ np.array([1, 0, 0, 0, 0]), [1, 0, 0, 0, 0])
+    np.testing.assert_allclose(
+        lean @ np.array([0, 3, 1, -1, 0]), together.REST * np.array([0, 3, 1, -1, 0]), atol=1e-12
+    )
+
+
+def asked_together(monkeypatch):
+    """How often features are asked for all together."""
+    calls = []
+
+    def asked(*args):
+        calls.append(args)
+        return standard.all_together(*args)
+
+    monkeypatch.setattr(descent, "all_together", asked)
+    return calls
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_faint_and_strong_signals_ask_for_the_same_shapes(classes, monkeypatch):
+    """On an account that others charge too."""
+    calls, parts = asked_together(monkeypatch), []
+    bounds, X = Bounds(0, 20, classes=range(classes)), grown_together(5000, 0, 6)[0]
+    for faint in (0.0, 1e9):
+        monkeypatch.setattr(together, "HIDDEN", faint)
+        model = LogisticRegression(0.5, 1e-6, bounds=bounds, ledger=Ledger(Budget(1, 1e-5)))
+        release = model.fit(X, np.arange(5000) % classes).release_
+        parts.append([(part.name, np.shape(part.value), part.event) for part in release.parts])
+    assert parts[0] == parts[1] and len(calls) == 1
+
+
+def test_where_features_are_hidden_a_row_adds_no_more_than_it_may(monkeypatch):
+    monkeypatch.setattr(together, "HIDDEN", 1e9)
+    calls, estimator = asked_together(monkeypatch), prepared(LogisticRegression(1.0, 1e-6))
+    for check in (behaviour.check_hostile_rows, behaviour.check_blind_to_the_data, behaviour.check_engines_agree):
+        calls.clear()
+        check(estimator)
+        assert calls, check.__name__
+
+
+@pytest.mark.parametrize("X", [np.full((9, 3), 4.0), np.array([[4.0, 1.0, np.nan], [np.inf, 1.0, 1.0]])])
+def test_the_average_of_features_is_where_they_are(X):
+    """Of rows at 4 within 0 and 20, which is at -0.6 of [-1, 1]; rows with something missing add nothing."""
+    found = {}
+
+    class Asked:
+        def measure(self, query, share):
+            total = query(Batch(X, np.zeros(len(X)))) * 2.0 ** query.exponent((6, 1))
+            found["total"] = total
+            return SimpleNamespace(value=total, std=1e-9)
+
+    bounds = Bounds(0, 20).matched(3)
+    problem = SimpleNamespace(curator=Asked(), intercept=True, clip=4.0)
+    rows = standard.all_together(problem, bounds, float(len(X)), None)
+    whole = np.isfinite(X).all()
+    away = -0.6 - moments.LOW  # from where numbers are expected
+    np.testing.assert_allclose(found["total"], [len(X) * away / standard.REACH if whole else 0, *[0] * 5], atol=1e-5)
+    centre = -rows.frame[0, 1:] * moments.SPREAD
+    np.testing.assert_allclose(centre, -0.6 if whole else moments.LOW, atol=1e-5)
 
 
 def test_a_solution_without_noise_is_the_solution():

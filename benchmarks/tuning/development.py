@@ -7,13 +7,14 @@ categories are indicators; columns that tell the target, identifiers and categor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.datasets import load_iris, load_wine
 
 from discreet import Bounds
 
@@ -55,12 +56,38 @@ PUBLISHED: tuple[tuple[str, str, object, tuple[int, ...]], ...] = (
     ("uci_autos", "y", 0.5, (120,)),
     ("uci_protein", "y", 0.5, (20_000,)),
 )
+# those that a choice made by the others is checked by: what gains there and loses here was a matter of those sets
+CONTROL: tuple[tuple[str, str, object, tuple[int, ...]], ...] = (
+    ("bank_marketing_additional", "y", None, (500,)),
+    ("uci_airfoil", "y", 0.5, (700,)),
+    ("uci_bike", "y", 0.8, (600,)),
+    ("uci_breastcancer", "y", 0.7, (150,)),
+    ("uci_keggdirected", "y", 0.5, (1_000,)),
+    ("uci_kin40k", "y", 0.5, (1_000,)),
+    ("uci_machine", "y", 0.5, (150,)),
+    ("raw_parkinsons", "total_updrs", 0.5, (1_000,)),
+    ("uci_pendulum", "y", 0.8, (400,)),
+    ("uci_pumadyn32nm", "y", 0.5, (1_000,)),
+    ("uci_sml", "y", 0.5, (600,)),
+    ("uci_solar", "y", 0.8, (700,)),
+    ("uci_yacht", "y", 0.5, (200,)),
+    ("pums_1000", "income", 0.6, (700,)),
+    ("mimic3_demo_admissions", "hospital_expire_flag", None, (100,)),
+    ("medpar", "los", 0.7, (1_000,)),
+    ("adult_arx", "salary_class", None, (500, 2_000)),
+    ("california_housing", "saleprice", 0.5, (400, 1_500)),
+    ("song_small", "year", 0.5, (1_500,)),
+    ("cluster_s1", "label", None, (2_000,)),
+    ("raw_slice_head", "reference", 0.5, (500,)),
+)
 TELLING = {  # columns that tell the target, or identify rows
     "compas_two_years": ("id", "is_recid", "is_violent_recid", "start", "end", "event", "r_charge_degree"),
     "diabetes_130_hospitals": ("encounter_id", "patient_nbr"),
     "lending_club": ("balance", "paid_total", "paid_principal", "paid_interest", "paid_late_fees"),
     "teds_a_2020_sample": ("target_id",),
     "help_substance_use": ("id", "linkstatus", "dayslink"),
+    "bank_marketing_additional": ("duration",),
+    "mimic3_demo_admissions": ("row_id", "subject_id", "hadm_id", "deathtime", "discharge_location"),
 }
 CODES = {  # numbers that stand for categories
     "teds_a_2020_sample": ("educ", "employ", "livarag", "race", "ethnic", "priminc", "hlthins", "division", "region"),
@@ -96,6 +123,15 @@ SILENT = (
     (1_500, 30, 1.0, 0.7),
     (3_000, 50, 1.0, 0.9),
 )
+SILENT_TOO = (
+    (400, 10, 1.0, 0.7),
+    (600, 20, 1.0, 0.75),
+    (1_000, 5, 0.5, 0.6),
+    (2_000, 30, 1.0, 0.65),
+    (500, 8, 1.0, 0.9),
+    (300, 4, 1.0, 0.8),
+    (1_200, 60, 0.3, 0.75),
+)
 
 
 @dataclass(frozen=True)
@@ -115,16 +151,31 @@ class Development:
 
 
 def collection(folder: Path) -> Iterator[Development]:
-    """All sets; those whose file is missing are left out."""
-    for file, target, positive, sizes in PUBLISHED:
+    """All sets to choose by; those whose file is missing are left out."""
+    yield from _published(folder, PUBLISHED)
+    for i, (rows, width, share, apart) in enumerate(MADE):
+        yield made(i, rows, width, share, apart)
+    for i, shape in enumerate(SILENT):
+        yield silent(i, *shape)
+
+
+def control(folder: Path) -> Iterator[Development]:
+    """All sets to check a choice by."""
+    yield from _published(folder, CONTROL)
+    for load, train in ((load_wine, 130), (load_iris, 110)):
+        table = load()
+        bounds = Bounds(table.data.min(axis=0), table.data.max(axis=0), classes=range(3))
+        yield Development(f"{load.__name__[5:]} {train}", table.data, table.target, bounds, train)
+    for i, shape in enumerate(SILENT_TOO, 77):
+        yield silent(i, *shape)
+
+
+def _published(folder: Path, chosen: Iterable[tuple[str, str, object, tuple[int, ...]]]) -> Iterator[Development]:
+    for file, target, positive, sizes in chosen:
         if (folder / f"{file}.parquet").exists():
             table = pd.read_parquet(folder / f"{file}.parquet").drop(columns=list(TELLING.get(file, ())))
             for train in sizes:
                 yield published(table, file, target, positive, train)
-    for i, (rows, width, share, apart) in enumerate(MADE):
-        yield made(i, rows, width, share, apart)
-    for i, (rows, width, reach, share) in enumerate(SILENT):
-        yield silent(i, rows, width, reach, share)
 
 
 def published(table: pd.DataFrame, file: str, target: str, positive: object, train: int) -> Development:

@@ -2,11 +2,11 @@
 
 Why it is accurate: features get a common scale by means and deviations that cost a tenth of the budget, and are
 whitened as far as a noisy look at their correlations can be trusted, so that few steps go far; each row's gradient is
-clipped as a whole, at a size where a row counts for about as much as any other; steps get longer as the loss gets
-flatter, and shorter where there is much noise; later ones are averaged, which averages their noise; and what noise may
-have made of the slopes counts for as little as the likeliest class is worth. All constants depend on public numbers and
-on what was released: how many rows, columns and how much budget there are, through ρ, the size of the noise in X'X
-relative to it.
+clipped as a whole, at a size where a row counts for about as much as any other; where noise hides features one by one,
+rows lean towards the average of all (`together.py`); steps get longer as the loss gets flatter, and shorter where there
+is much noise; later ones are averaged, which averages their noise; and what noise may have made of the slopes counts
+for as little as the likeliest class is worth. All constants depend on public numbers and on what was released: how many
+rows, columns and how much budget there are, through ρ, the size of the noise in X'X relative to it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Share, instead, radial
 from discreet.curator import Curator
-from discreet.images import Mixed, Scaled
+from discreet.images import Mixed
 from discreet.models.linear.problem import ADAPTS
-from discreet.models.logistic import few
+from discreet.models.logistic import few, together
 from discreet.models.logistic.counts import (
     FEW,
     Counts,
@@ -34,19 +34,12 @@ from discreet.models.logistic.counts import (
     total_rows,
 )
 from discreet.models.logistic.directions import Directions
-from discreet.models.logistic.moments import (
-    Expected,
-    shrunk_correlations,
-    shrunk_moments,
-    spectral,
-    trusted,
-    whitening,
-)
+from discreet.models.logistic.moments import shrunk_correlations, spectral, trusted, whitening
 from discreet.models.logistic.problem import Fit, Problem, around_zero
+from discreet.models.logistic.standard import all_together, one_by_one
 from discreet.models.logistic.walk import Path, Walk
-from discreet.models.scaling import Standard, standardised
-from discreet.powers import Powers
-from discreet.query import BoundedSum, Image
+from discreet.models.scaling import Standard
+from discreet.query import WIDEST, BoundedSum, Image
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +53,7 @@ RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and classes are counted
 SCANTY = 1.8  # signals below which a note says so
-AHEAD = 0.5  # of what it may be worth: so far ahead of an even share the likeliest class outweighs what may be noise
+AHEAD = 0.4  # of what it may be worth: so far ahead of an even share the likeliest class outweighs what may be noise
 SURE = 1.0  # deviations of the length of noise by which slopes must be longer, to be none
 
 LOOK = "correlations"
@@ -72,10 +65,16 @@ CLIPPED = "features were clipped at {:g} standard deviations from their means: c
 
 @dataclass(frozen=True)
 class Setting:
-    """How hard to clip and how far to step, from public numbers: the noise of a vector of norm 1, over n; the width."""
+    """How hard to clip and how far to step, from public numbers.
+
+    Attributes
+    ----------
+    noise : the deviation of the noise in a coordinate of a vector of norm 1, over n.
+    width : the mean squared length of a row of uncorrelated features: their number, where none is shrunk.
+    """
 
     noise: float
-    width: int
+    width: float
 
     @property
     def rho(self) -> float:
@@ -130,7 +129,7 @@ def descent(problem: Problem) -> Fit:
     n = total_rows(rows, problem.n)
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations, then a look at the correlations, or at the classes again
-    standard = standard_rows(problem, bounds, n, *moments)
+    standard = (all_together if _hidden(problem, bounds, n) else one_by_one)(problem, bounds, n, *moments)
     blind = _blind(problem, len(counts.value), for_look, n)
     image: Image = standard.rows
     white, kept = np.eye(problem.width), 0.0
@@ -145,9 +144,23 @@ def descent(problem: Problem) -> Fit:
     # SUMMARISE + PRIVATISE: gradients, each where the ones before have led
     start = few.by_shares(counts, problem)
     setting = Setting(problem.noise(start.size) / n, problem.width)
+    scanty = setting.signal < SCANTY or too_few(counts, problem)
+    if kept == 0 and _hidden(problem, bounds, n):
+        white = together.leaning(together.average(bounds))
+        image = Mixed(standard.scaled, standard.frame @ white)
+        setting = Setting(setting.noise, float((white**2).sum()))
     step = setting.step(kept) * flatness(counts)
     level = white[0] if problem.intercept and not blind else None
-    walk = Walk(curator, Directions(image, problem.width), setting.clip, n, step, level, rarest(counts))
+    walk = Walk(
+        curator,
+        Directions(image, problem.width),
+        setting.clip,
+        n,
+        step,
+        level,
+        rarest(counts),
+        math.sqrt(setting.width),
+    )
     curator.keep()
     path = Path((np.asarray(np.linalg.solve(white, start.T).T),))
     for i, share in enumerate(for_steps):
@@ -155,9 +168,8 @@ def descent(problem: Problem) -> Fit:
 
     # SOLVE: what noise may have made of it counts for as little as the likeliest class is worth
     theta, noise = walk.end(path)
-    moved, variance = np.asarray(theta @ white.T - start), noise**2 * (white**2).sum(axis=1)
-    weight = trust(moved, variance, worth(counts)) if problem.intercept else 1.0
-    scanty = setting.signal < SCANTY or too_few(counts, problem)
+    moved, covariance = np.asarray(theta @ white.T - start), noise**2 * white @ white.T
+    weight = trust(moved, covariance, worth(counts)) if problem.intercept else 1.0
     notes = (ADAPTS, *([FEW] if scanty else []), *([FAINT.format(weight)] if weight < 0.5 else []))
     notes += (CLIPPED.format(problem.clip),) if standard.clips else ()
     return Fit((start + weight * moved) @ standard.frame.T, bounds, standard.narrow, notes)
@@ -173,7 +185,7 @@ def worth(counts: Counts) -> float:
     return (float(shares.max()) * len(shares) - 1) / (len(shares) - 1) if len(shares) > 1 else 1.0
 
 
-def trust(moved: Floats, variance: Floats, likeliest: float) -> float:
+def trust(moved: Floats, covariance: Floats, likeliest: float) -> float:
     """How much is kept of the way from class shares to where the walk has led.
 
     The part that is surely no noise, as far as the length of the slopes tells (James & Stein 1961); and of the rest,
@@ -182,16 +194,16 @@ def trust(moved: Floats, variance: Floats, likeliest: float) -> float:
 
     Parameters
     ----------
-    moved, variance : how far coefficients are from the start, the intercept first; the variance of the noise in each.
+    moved, covariance : how far coefficients are from the start, the intercept first; the covariance of their noise.
     likeliest : what the likeliest class alone is worth, from 0 to 1.
 
-    >>> moved, variance = np.array([[0.0, 4.0, 0.0]]), np.array([1.0, 1.0, 1.0])
-    >>> [trust(moved, variance, likeliest) for likeliest in (0.0, 0.25, 0.5)]
-    [1.0, 0.875, 0.75]
+    >>> moved = np.array([[0.0, 4.0, 0.0]])
+    >>> [trust(moved, np.eye(3), likeliest) for likeliest in (0.0, 0.25, 0.5)]
+    [1.0, 0.84375, 0.75]
     """
-    slopes = moved[:, 1:]
-    noise = float(variance[1:].sum()) * len(moved)  # of the squared length, and SURE deviations of it
-    noise += SURE * math.sqrt(2 * float((variance[1:] ** 2).sum()) * len(moved))
+    slopes, of_slopes = moved[:, 1:], covariance[1:, 1:]
+    noise = float(np.trace(of_slopes)) * len(moved)  # of the squared length, and SURE deviations of it
+    noise += SURE * math.sqrt(2 * float((of_slopes**2).sum()) * len(moved))
     signal = max(0.0, 1 - noise / max(float((slopes**2).sum()), 1e-300))
     return signal + (1 - signal) * max(0.0, 1 - likeliest / AHEAD)
 
@@ -225,16 +237,14 @@ def _dealt(problem: Problem, forks: bool) -> tuple[Bounds, Share, tuple[Share, .
     return bounds, first, tuple(rest[: len(fork)]), tuple(rest[len(fork) :])
 
 
-def standard_rows(problem: Problem, bounds: Bounds, n: float, *shares: Share) -> Standard:
-    """Rows in deviations from their means, from noisy sums; of several, averaged by their precision."""
-    powers = Powers(Scaled.by(bounds, False), name="means and squares")
-    found = [problem.curator.measure(powers, share) for share in shares]
-    weights = np.array([float(sums.std) ** -2 for sums in found])
-    sums = np.average([sums.value for sums in found], axis=0, weights=weights)
-    means, squares = np.split(sums / n, [len(bounds.lower)])
-    noise, expected = float(weights.sum()) ** -0.5 / n, Expected.by(bounds, problem.intercept)
-    centre, spread = shrunk_moments(means, squares, noise, expected, problem.intercept)
-    return standardised(bounds, problem.intercept, problem.clip, centre, spread)
+def _hidden(problem: Problem, bounds: Bounds, n: float) -> bool:
+    """Whether noise would hide features one by one, and there are some that may grow together."""
+    fits = 2 * len(bounds.lower) <= WIDEST  # their average is asked for in the shape of means and squares
+    if not (problem.intercept and fits) or np.count_nonzero(together.average(bounds)) < 2:
+        return False
+    classes = problem.classes()
+    size = problem.width * (classes if classes > 2 else 1)
+    return Setting(problem.noise(size) / n, problem.width).signal < together.HIDDEN
 
 
 def _blind(problem: Problem, classes: int, share: Share, n: float) -> bool:

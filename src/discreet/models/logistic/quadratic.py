@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from discreet.budget import radial
 from discreet.models.linear.problem import ADAPTS
 from discreet.models.logistic.counts import FEW, class_counts, shares_of, too_few, total_rows
-from discreet.models.logistic.descent import standard_rows
 from discreet.models.logistic.moments import spectral
 from discreet.models.logistic.problem import Fit, Problem, around_zero
+from discreet.models.logistic.standard import one_by_one
 from discreet.query import Batch, BoundedSum
 
 Floats = NDArray[np.float64]
@@ -39,7 +39,7 @@ def quadratic(problem: Problem) -> Fit:
     # BOUND + SUMMARISE + PRIVATISE: class shares, standardised rows, X'X and X'(y - p)
     counts = class_counts(curator, for_counts, problem.classes())
     n, shares = total_rows(counts.total, problem.n), shares_of(counts)
-    standard = standard_rows(problem, bounds, n, for_moments)
+    standard = one_by_one(problem, bounds, n, for_moments)
     radius = RADIUS * np.sqrt(width)
 
     def excess(rows: Batch) -> Floats:

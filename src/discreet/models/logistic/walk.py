@@ -41,6 +41,7 @@ class Walk:
     level : of white rows the vector whose product with θ is the intercept: steps then grow as the loss gets flatter.
         None for steps that stay as they are.
     rarest : how flat the loss is along the rarest class, next to even ones.
+    length : of a typical row; None for that of standardised ones.
     """
 
     curator: Curator
@@ -50,6 +51,7 @@ class Walk:
     step: float
     level: Floats | None = None
     rarest: float = 1.0
+    length: float | None = None
 
     def run(self, theta: Floats, shares: Sequence[Share]) -> tuple[Floats, Path]:
         """The average of the second half of the steps, and the path."""
@@ -87,7 +89,7 @@ class Walk:
         back (rows whose gradients are clipped have no curvature), so that each step still counts in all later places.
         """
         rounds = len(path.noises)
-        bent = BENT * self.rarest * min(self.clip / math.sqrt(self.directions.width), 1.0)
+        bent = BENT * self.rarest * min(self.clip / (self.length or math.sqrt(self.directions.width)), 1.0)
         pull = min(self.step * bent, 1.0)
         late = max(1, round(rounds / 2 * min(1.0, rounds * pull / 2)))
         return np.asarray(np.mean(path.places[-late:], axis=0)), remembered(path.noises, 1 - pull, late)
