@@ -5,6 +5,7 @@ import math
 import pickle
 import warnings
 from fractions import Fraction
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from discreet import Bounds, Budget, BudgetExceeded, LeakWarning, Ledger, NotPrivateWarning, NotSupported
 from discreet import checks as shipped
+from discreet import models as private
 from discreet.accounting import epsilon as epsilon_at
 from discreet.accounting import mu
 from discreet.audit import audit
@@ -30,13 +32,15 @@ from discreet.mechanisms import choose as choosing
 from discreet.mechanisms.keystream import Keystream
 from discreet.models import LinearRegression, Ridge
 from discreet.models.classifier import LinearClassifier
+from discreet.models.erm.accelerated import Minimiser
+from discreet.models.logistic.regression import Method
 from discreet.models.selection import PrivateSearchCV, alone, repeats, subsets
 from discreet.models.selection import plan as plans
 from discreet.models.selection.losses import Losses
 from discreet.models.selection.plan import Planner
 from discreet.models.selection.renyi import Trial, affordable, divergence, epsilon_of
 from discreet.models.selection.trials import NegativeBinomial, Poisson, law_of
-from discreet.query import BoundedSum
+from discreet.query import BoundedSum, OneHot
 
 SURE = 1 - 1e-6
 BOUNDS = Bounds([-1.0] * 3, [1.0] * 3, classes=("a", "b"))
@@ -360,6 +364,49 @@ def test_audit_of_the_choice(sabotage, monkeypatch):
 
     found = audit(run, *sets, event=Pure(1.0), runs=900, confidence=SURE)
     assert found.violated is (sabotage == 3), str(found)
+
+
+LIMITED = {
+    "svc": private.LinearSVC(),
+    "svc output": private.LinearSVC(method="output"),
+    "kernels": private.KernelSVC(n_components=3),
+    "kernels, logistic": private.KernelSVC(n_components=3, linear=private.LogisticRegression()),
+    **{f"logistic {method}": private.LogisticRegression(method=method) for method in get_args(Method)},
+}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+@pytest.mark.parametrize("strategy", ["subsets", "public"])
+def test_no_block_has_more_rows_than_a_promise_is_for(name, strategy, monkeypatch):
+    """Fits whose promise is for at most n rows: blocks are larger than their share of n about every second time."""
+    limits, rows = [], labelled(60)
+    true = Minimiser.__call__
+
+    def counted(minimiser, block, b):
+        limits.append(
+            (int(block.sum(BoundedSum(OneHot(lambda batch: np.zeros(len(batch), np.int64), 1)))[0]), minimiser.rows)
+        )
+        return true(minimiser, block, b)
+
+    monkeypatch.setattr(Minimiser, "__call__", counted)
+    model = clone(LIMITED[name]).set_params(bounds=BOUNDS, n=60)
+    pure = 0.0 if "pure" in name else 1e-6
+    data = {"public": labelled(50, seed=9)} if strategy == "public" else {}
+    for seed in range(4):
+        found = PrivateSearchCV(model, [{}, {}], strategy=strategy, epsilon=1.0, delta=pure, random_state=seed, **data)
+        with pytest.warns(NotPrivateWarning):
+            found.fit(*rows)
+    assert all(there <= most for there, most in limits)
+    assert bool(limits) is model._n_is_limit
+    sizes = [there for there, _ in limits]
+    assert strategy == "public" or not limits or max(sizes) > 20, "blocks larger than n // 3 were among them"
+
+
+def test_public_rows_bring_their_number():
+    """A method that needs an upper limit for δ = 0 gets it from the public rows."""
+    model = private.LinearSVC(1.0, 0.0, bounds=BOUNDS, n=80)
+    found = PrivateSearchCV(model, {"h": [0.2, 0.5]}, strategy="public", public=labelled(200, seed=9))
+    assert found.fit(*labelled(80)).release_.budget == Budget(1.0)
 
 
 @pytest.mark.slow

@@ -140,6 +140,11 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.__dict__.update(before | learnt)
         return self
 
+    @property
+    def _n_is_limit(self) -> bool:
+        """Whether the promise is for data of at most `n` rows; elsewhere a wrong `n` costs accuracy, never privacy."""
+        return False
+
     @abstractmethod
     def _fit(self, curator: Curator) -> None:
         """BOUND, SUMMARISE, PRIVATISE, SOLVE."""

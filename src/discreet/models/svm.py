@@ -120,6 +120,10 @@ class LinearSVC(LinearClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
+    @property
+    def _n_is_limit(self) -> bool:
+        return True
+
     def _widest(self) -> int | None:
         return None  # no bounded sum has its columns
 

@@ -50,6 +50,10 @@ class KernelMachine(PrivateEstimator):
     def _linear(self) -> Any:
         """The linear model, with the budget and public facts of this one."""
 
+    @property
+    def _n_is_limit(self) -> bool:
+        return bool(self._linear()._n_is_limit)
+
     def _widest(self) -> int | None:
         return None  # rows are mapped to features first
 

@@ -144,6 +144,10 @@ class LogisticRegression(LinearClassifier):
         many = math.ceil(enough(self.epsilon, self.delta == 0))
         return {"rounds": 1} | ({"n": many} if self.method == "auto" and self.n is None else {})
 
+    @property
+    def _n_is_limit(self) -> bool:
+        return self.method in MINIMUM
+
     def _widest(self) -> int | None:
         return None if self.method in MINIMUM else super()._widest()
 

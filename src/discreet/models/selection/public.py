@@ -27,7 +27,8 @@ def best_on_public(
     total = np.zeros(len(settings))
     for held in range(folds):
         rest = _joined([block for i, block in enumerate(dealt) if i != held], estimator.labelled)
-        made = [candidate(estimator, setting, estimator.epsilon, estimator.delta, None) for setting in settings]
+        n = None if estimator.n is None else rest.count_replace_one()  # public, as the private fit's is
+        made = [candidate(estimator, setting, estimator.epsilon, estimator.delta, n) for setting in settings]
         losses = Losses(tuple(fitted(model, rest, rng) for model in made), **scale)
         total += losses.add_up(dealt[held])[0].astype(np.float64)
     return int(total.argmin())

@@ -52,11 +52,10 @@ class Subsets(Inside):
         epsilon, delta = first * whole[0], first * whole[1]
 
         count = len(self.settings) + 1
-        n = None if self.n is None else self.n // count
         models: list[Any] = []
         for block in rows.blocks(count, Coins.fresh(rng)):
             if len(models) < len(self.settings):
-                made = candidate(self.estimator, self.settings[len(models)], epsilon, delta, n)
+                made = on_block(self.estimator, self.settings[len(models)], epsilon, delta, self.n, count)
                 models.append(fitted(made, block, rng))
             else:
                 index = choose(Losses(tuple(models), **self.scale), block, epsilon, budget, rng)
@@ -64,6 +63,16 @@ class Subsets(Inside):
             return Found(index, models[index]), None
         last = candidate(self.estimator, self.settings[index], second * whole[0], second * whole[1], self.n)
         return Found(index, fitted(last, rows, rng)), None
+
+
+def on_block(estimator: Any, setting: dict[str, Any], epsilon: float, delta: float, n: int | None, blocks: int) -> Any:
+    """A candidate for one of several blocks of n rows, if n is public.
+
+    It is told about how many rows a block has; but all n, which no block exceeds, where its promise rests on there
+    being no more than it was told.
+    """
+    made = candidate(estimator, setting, epsilon, delta, n)
+    return made if n is None or made._n_is_limit else made.set_params(n=n // blocks)
 
 
 def choose(losses: Losses, rows: Rows, epsilon: float, budget: Budget, rng: Keystream) -> int:
