@@ -53,7 +53,7 @@ RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and classes are counted
 SCANTY = 1.8  # signals below which a note says so
-AHEAD = 0.4  # of what it may be worth: so far ahead of an even share the likeliest class outweighs what may be noise
+AHEAD = 0.4  # of what it may be worth: so far ahead of the next the likeliest class outweighs what may be noise
 SURE = 1.0  # deviations of the length of noise by which slopes must be longer, to be none
 
 LOOK = "correlations"
@@ -176,13 +176,13 @@ def descent(problem: Problem) -> Fit:
 
 
 def worth(counts: Counts) -> float:
-    """What to name the likeliest class alone gains over guessing, from 0 to 1: how far it is ahead of an even share.
+    """What to name the likeliest class alone is worth, from 0 to 1: how far it is ahead of the next one.
 
     >>> round(worth(Counts(np.array([9_000.0, 1_000.0]), 1.0)), 3), worth(Counts(np.array([5.0]), 1.0))
     (0.8, 1.0)
     """
-    shares = shares_of(counts)
-    return (float(shares.max()) * len(shares) - 1) / (len(shares) - 1) if len(shares) > 1 else 1.0
+    first, second = (*np.sort(shares_of(counts))[::-1], 0.0)[:2]
+    return float((first - second) / (first + second))
 
 
 def trust(moved: Floats, covariance: Floats, likeliest: float) -> float:
