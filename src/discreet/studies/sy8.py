@@ -59,9 +59,8 @@ LAMBDA = 2 * math.sqrt(2) / (11_750 * math.sqrt(2.7807e-5))  # variance of the n
 EPSILONS = (0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0)
 SHOWN = (0.1, 1.0)  # at which error is shown against n
 COUNT = 50  # sizes
-# private methods are slower: some of the sizes, some of the ε
-SOME, FEWER = (2, 10, 25, 50), (0.01, 0.05, 0.1, 1.0, 10.0)
-REPEATS, DRAWS = 3, 8
+FEWER = (0.01, 0.05, 0.1, 1.0, 10.0)  # of private methods, which are slower
+REPEATS, DRAWS = 5, 8
 AS_RUN, AS_STATED = "source as run, NOT PRIVATE", "source as stated, NOT PRIVATE"
 RIGHT = "as stated, with noise of gamma radius"
 NO_NOISE = "no noise"
@@ -84,11 +83,10 @@ def study(quick: bool, data: str | None, workers: int) -> Outcome:
     images = digits(quick, data)
     most = len(images.X) if quick else len(images.X) // COUNT * COUNT
     sizes = (most // 5, most) if quick else tuple(most * k // COUNT for k in range(1, COUNT + 1))
-    some = sizes if quick else tuple(most * k // COUNT for k in SOME)
     epsilons, fewer = (SHOWN, SHOWN) if quick else (EPSILONS, FEWER)
     repeats = 1 if quick else REPEATS
     features = oriented(images)
-    cells = [(most, epsilon) for epsilon in fewer] + [(n, epsilon) for n in some[-2::-1] for epsilon in SHOWN]
+    cells = [(most, epsilon) for epsilon in fewer] + [(n, epsilon) for n in sizes[-2::-1] for epsilon in SHOWN]
     rows = run(private_errors, [(images, features, r, *cell) for cell in cells for r in range(repeats)], workers)
     rows += run(source_errors, [(images, r, n, epsilons) for r in range(repeats) for n in sizes], workers)
     truth = losses(images, most, 0.1)
@@ -96,7 +94,7 @@ def study(quick: bool, data: str | None, workers: int) -> Outcome:
     where = "scikit-learn's digits, NOT the study's data: no data folder was found" if images.made_up else "MNIST"
     head = f"SY8. Fours and nines ({where}): {most} images of {images.X.shape[1]} pixels; {repeats} orders of the rows."
     text = tell(head, rows, truth, most, epsilons)
-    return Outcome(rows, lambda figure: draw(figure, rows, sizes, some, epsilons, fewer), (WIDTH, 9.5), text)
+    return Outcome(rows, lambda figure: draw(figure, rows, sizes, epsilons, fewer), (WIDTH, 9.5), text)
 
 
 def row(method: str, measure: str, n: int, epsilon: float, repeat: int, value: float) -> Row:
@@ -234,7 +232,6 @@ def draw(
     figure: Any,
     rows: list[Row],
     sizes: tuple[int, ...],
-    some: tuple[int, ...],
     epsilons: tuple[float, ...],
     fewer: tuple[float, ...],
 ) -> None:
@@ -250,14 +247,12 @@ def draw(
     top[0].legend(loc="lower left", ncols=2)
     for panel, epsilon in zip(top[1:], SHOWN, strict=True):
         for method, look in zip((AS_RUN, AS_STATED, *METHODS), LOOKS, strict=True):
-            at = some if method in METHODS else sizes
-            look = look if method in METHODS else {**look, "marker": ""}
-            band(panel, at, [errors[method, n, epsilon] for n in at], method, look)
+            band(panel, sizes, [errors[method, n, epsilon] for n in sizes], method, {**look, "markevery": 7})
         panel.set(title=f"ε = {epsilon:g}")
     for panel in top:
         panel.plot(sizes, [errors[NO_NOISE, n, SHOWN[0]][0] for n in sizes], color="0.3", linewidth=0.8, dashes=(1, 1))
         panel.set_ylabel("error")
-        along(panel, sorted({sizes[0], *some}), "images")
+        along(panel, [n for n in sizes if round(n / sizes[0]) in (1, 2, 5, 10, 25, 50)], "images")
         errors_on(panel)
     for method, look in zip((AS_RUN, AS_STATED, *METHODS), LOOKS, strict=True):
         tried = fewer if method in METHODS else epsilons
