@@ -48,21 +48,33 @@ with a part of the rounds; slopes scaled as linear discriminants would be; a hea
 their number and the width together. Earlier: rounds that count classes again while it is open which is ahead; a fork
 later on, decided by the slopes found until then; slopes shrunk towards one common to all features.
 
-Later: rows that lean towards the average of their numbers where features are hidden (together.py). The idea came from
-breast cancer, whose numbers all grow together, and from the published sets above: of the difference between classes,
-the average of the standardised numbers has 2.2 times its even share (mean over 18 sets with three numbers or more; from
-.1 to 5.9), and on breast cancer, which is not among them, 23 times. Where all grow by chance (made sets) it costs a
-little: 400 x 30 .594 to .58. Scores of 24 to 40 seeds, and breast cancer of 300 splits:
+Later: the average of all numbers where features are hidden (together.py). The idea came from breast cancer, whose
+numbers all grow together, and from the published sets above: of the difference between classes, the average of the
+standardised numbers has 2.2 times its even share (mean over 18 sets with three numbers or more; from .1 to 5.9), and on
+breast cancer, which is not among them, 23 times. How far rows lean was first chosen with breast cancer in view: other
+directions shrunk nearly to nothing. The sets of --control, found afterwards, refused that: one lost .22. They and
+those above let other directions keep .7 or more. Scores of 20 seeds (30 of control), ε = .1, .3 and 1, and breast
+cancer of 200 splits at ε = .1 and .3:
 
-                             ε = .1, .3 and 1            breast cancer, ε = .1 and .3    silent, ε = .1 and .3
-    as before                .7476                       .791  .925                      .7561
-    HIDDEN 4, AHEAD .5       .7464                       .862  .925                      .7569
-    HIDDEN 4, AHEAD .4       .7459                       .858  .915                      .7641      (as it is)
-    FEW_ROWS 28 besides      .7463                       .853  .915                      .7643
+                                   published and made    control    silent among both    breast cancer
+    none of it, AHEAD .5           .7493                 .7152      .7526  .6985         .794  .913
+    none of it                     .7497                 .7159      .7572  .7057         .782  .907
+    centred by the average         .7490                 .7165      .7545  .7048         .804  .907
+    and REST .9                    .7495                 .7158      .7543  .7054         .818  .907
+    and REST .8  (as it is)        .7497                 .7158      .7542  .7063         .832  .907
+    and REST .7                    .7494                 .7161      .7558  .7064         .840  .907
+    and REST .6                    .7486                 .7156      .7554  .7062         .852  .907
+    and REST .8, AHEAD .3          .7494                 .7153      .7595  .7131         .813  .894
 
-HIDDEN 5 and 6: -.002 and -.003, breast cancer +.015; LEAN 1 (HIDDEN 6): -.001; REACH .25 to .6: within .0005. Steps as
-short as (signal/STRONG)²: silent +.01, and rejected, since breast cancer lost .08 at ε = .2. All this was chosen with
-breast cancer in view: its figure flatters.
+So but for AHEAD all of it is within chance there, and breast cancer flatters: it is where REST was looked for. In other
+units its figure is lower at ε = .1: every number mapped into [-1, 1] .77, into [0, 1] .76, all turned round .68.
+
+What the likeliest class is worth was its distance from an even share; from the next class (20 seeds, 14 sets of several
+classes): .6367 to .6421, covertype's seven classes .60 to .64. No gain, or as much lost as gained: FEW_ROWS that grows
+with the number of classes; that falls with the number of columns (200 rows by height and weight: .56 to .59, with the
+number public .50 to .73; but of two silent columns, 4 to 1, .78 to .74 and .81 to .74); and, where rows are few, one
+direction measured beside the classes with Laplace noise (number public: 51 sets of one to four columns .6205 to .6352;
+private .6048 to .5963).
 
 BLIND, LOOSE, RADIUS, LEAST, THIN, OF_INDICATORS and LOW have not been chosen by this script. OPEN was, by hand, by
 bounds of 30 to 300 deviations: 1.5 and 20 lose .1 and more now and then, 5 and 10 at most .007 (20,000 rows, ε = 1).

@@ -42,7 +42,7 @@ class LogisticRegression(LinearClassifier):
 
         | method | what | promise |
         | --- | --- | --- |
-        | "auto" | averaged descent on standardised, whitened rows; the most accurate | (ε, δ), ε |
+        | "auto" | averaged descent on standardised, whitened rows; nearly always best | (ε, δ), ε |
         | "objective" | the minimum of an objective with a random linear term (Redberg et al. 2023) | (ε, δ) |
         | "objective-pure" | the same for pure ε (Chaudhuri et al. 2011) | ε |
         | "output" | noise on the minimum (Chaudhuri et al. 2011) | (ε, δ), ε |
