@@ -5,10 +5,11 @@
 Protocol: a fifth of the rows for testing, drawn anew for each seed (MNIST: its own test set); features clipped to
 public bounds (stated below, or the minima and maxima of the published set), categories as indicators; of adult its
 training file; δ = 1e-6; the number of rows private unless said otherwise; constants chosen by other sets, though not
-without a look at breast cancer and MNIST (see tuning/choose_logistic.py). `ordinary` is logistic regression without privacy in the coordinates of the bounds, hardly
-penalised; `majority` the likelier class. Noise is seeded: figures repeat. Splits differ more than methods do: on bank,
-`ordinary` has .905 for seed 0, .902 for seed 1 and .897 for seed 3. Compare figures of the same seeds. Of sets with
-fewer than 1,000 rows there are 40 times as many seeds: five of breast cancer have a mean that is off by .05 at ε = 0.1.
+without a look at breast cancer and MNIST (see tuning/choose_logistic.py). `ordinary` is logistic regression without
+privacy in the coordinates of the bounds, hardly penalised; `majority` the likelier class. Noise is seeded: figures
+repeat. Splits differ more than methods do: on bank, `ordinary` has .905 for seed 0, .902 for seed 1 and .897 for seed
+3. Compare figures of the same seeds. Of sets with fewer than 1,000 rows there are 40 times as many seeds: five of
+breast cancer have a mean that is off by .05 at ε = 0.1.
 
 GOALS are figures published for tight objective perturbation, on fewer seeds. Two are beyond logistic regression here:
 on bank `ordinary` has .9008 for five seeds (.9032 for the first two), the goals at ε = 3 and 10 are .903 and .905; what
