@@ -68,6 +68,24 @@ def rows(n=2000, seed=0):
 # exact ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("labels", [(0, 1), ("no", "yes"), (False, True)], ids=str)
+def test_two_columns_of_probabilities_are_as_good_as_one(labels):
+    rng = np.random.default_rng(3)
+    p = rng.random(200)
+    y = np.array(labels)[(rng.random(200) < p).astype(int)]
+    two = np.column_stack([1 - p, p])
+    assert np.array_equal(ev.roc(y, two).tpr, ev.roc(y, p).tpr) and ev.roc(y, two).auc == ev.auc(y, two) == ev.auc(y, p)
+    assert np.array_equal(ev.calibration(y, two).observed, ev.calibration(y, p).observed)
+    first, last = {"positive": labels[0]}, {"positive": labels[1]}  # each has a column of its own
+    assert ev.roc(y, two, **first).auc == ev.auc(y, two, **first) == ev.auc(y, 1 - p, **first) > 0.5
+    assert ev.calibration(y, two, **first).error == ev.calibration(y, 1 - p, **first).error
+    nobody = np.repeat(labels[:1], 200)
+    assert np.array_equal(ev.calibration(nobody, two, **last).predicted, ev.calibration(y, p).predicted)
+    for odd in (two[:, :1], np.column_stack([two, p])):
+        with pytest.raises(ValueError, match="two columns"):
+            ev.roc(y, odd)
+
+
 @pytest.mark.catalogue("CL12")
 def test_exact_figures_are_scikit_learns():
     X, y = rows()

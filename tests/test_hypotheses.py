@@ -112,6 +112,44 @@ def test_it_is_pure_and_charged_once_before_reading():
     assert not spy.queries
 
 
+def at_rows(odd):
+    """Does as it should for made-up rows, which are zero without bounds, and else as the other."""
+    return lambda X: odd(X) if X.any() else np.repeat("no", len(X))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda x: int(x[0] > x[1]), r"hypotheses\[1\] must return one label for each row .* it raises IndexError"),
+        (lambda x: "yes", r"hypotheses\[1\] must .* has shape \(\), not \(1,\)"),
+        (lambda X: ["yes"], r"hypotheses\[1\] must .* has shape \(1,\), not \(2,\)"),
+        (DecisionTreeClassifier(), r"hypotheses\[1\] must .* it raises NotFittedError"),
+    ],
+    ids=["a row", "one label", "of the first row", "not fitted"],
+)
+@pytest.mark.parametrize("rowwise", [True, False])
+@pytest.mark.parametrize("options", [{"bounds": BOUNDS}, {"classes": ("no", "yes")}, {}], ids=str)
+def test_a_hypothesis_that_answers_no_table_is_refused_unpaid(wrong, says, rowwise, options):
+    ledger = Ledger(Budget(1.0, 1e-6))
+    spy = Spy(Memory(*data(9), labels=True), lambda: None)
+    with pytest.raises(ValueError, match=says):
+        HypothesisClass([always("yes"), wrong], rowwise=rowwise, ledger=ledger, **options).fit(spy)
+    assert ledger.entries == () and not spy.queries
+
+
+def test_made_up_rows_are_in_the_middle_of_the_bounds(seeded):
+    seen = []
+
+    def nosy(X):
+        seen.append(X.tolist())
+        return np.repeat("yes", len(X))
+
+    HypothesisClass([nosy], bounds=Bounds([0, 2], [1, 4], classes=("no", "yes"))).fit(
+        np.zeros((0, 2)), np.zeros(0, str)
+    )
+    assert seen == [[[0.5, 3.0]], [[0.5, 3.0]] * 2]
+
+
 def test_a_hypothesis_that_misbehaves_is_wrong_and_tells_nothing(seeded):
     def raises(X):
         raise ValueError(f"secret {X[0, 0]}")
@@ -125,7 +163,8 @@ def test_a_hypothesis_that_misbehaves_is_wrong_and_tells_nothing(seeded):
         return np.repeat("no", len(X))
 
     strange = [lambda X: None, lambda X: [["yes"]], lambda X: [{}], lambda X: "yes", lambda X: np.array(1.0)]
-    listed = [raises, warns, changes, *strange, always("maybe"), always("yes")]
+    odd = [at_rows(one) for one in [raises, warns, changes, *strange]]
+    listed = [*odd, always("maybe"), always("yes")]
     X, _ = data(60)
     before, y = X.copy(), np.repeat("yes", 60)
     for rowwise in (True, False):

@@ -198,6 +198,17 @@ def test_classes_and_bounds_nobody_stated_are_paid_for():
     assert model.release_.epsilon == 8.0
 
 
+@pytest.mark.parametrize("machine", [KernelRidge, KernelSVC])
+@pytest.mark.parametrize(("theirs", "ours"), [("rbf", "gaussian"), ("poly", "polynomial")])
+def test_names_of_kernels_elsewhere_are_hinted_at(machine, theirs, ours):
+    X, y = waves(50)
+    ledger = Ledger(Budget(1.0, 1e-6))
+    given = Bounds(-1, 1, target=(-1, 1)) if machine is KernelRidge else Bounds(-1, 1, classes=(0, 1))
+    with pytest.raises(ValueError, match=f"`kernel` is one of .* Got '{theirs}'. Hint: '{ours}'"):
+        machine(kernel=theirs, bounds=given, ledger=ledger).fit(X, (y > 0).astype(int))
+    assert ledger.entries == ()
+
+
 def test_wrong_options_charge_nothing():
     X, y = waves(100)
     ledger = Ledger(Budget(1.0, 1e-6))

@@ -26,6 +26,7 @@ from discreet import (
     LeakWarning,
     Ledger,
     LedgerError,
+    NoiseWarning,
     NotPrivateWarning,
     NotSupported,
 )
@@ -33,10 +34,19 @@ from discreet.accounting import epsilon, mu
 from discreet.checks import private_estimators
 from discreet.datasets import HOSPITAL, hospital
 from discreet.engines.memory import Memory
-from discreet.models import LinearRegression
+from discreet.errors import DiscreetWarning
+from discreet.models import (
+    KernelSVC,
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    OnlineClassifier,
+    SGDClassifier,
+)
 from discreet.preprocessing import BoundsScaler, OneHotEncoder
 
 BOUNDS = Bounds(-1, 1, target=(-4, 4))
+TWO = Bounds(-1, 1, classes=(0, 1))
 SLOPE = np.array([1.0, -2.0, 0.5])
 
 
@@ -282,8 +292,11 @@ def test_grid_search_and_cross_validation_share_one_ledger():
     model = LinearRegression(bounds=BOUNDS, ledger=ledger)
     cross_val_predict(model, X, y, cv=3)
     assert len(ledger.entries) == 3
-    with pytest.warns(LeakWarning, match="its scores"):
+    with pytest.warns(
+        LeakWarning, match=r"GridSearchCV \(its scores\) .* NOT private. Hint: PrivateSearchCV"
+    ) as caught:
         GridSearchCV(model, {"epsilon": [0.5, 1.0]}, cv=2).fit(X, y)
+    assert not any("BoundsScaler" in str(one.message) for one in caught)
     assert len(ledger.entries) == 3 + 2 * 2 + 1
 
 
@@ -325,6 +338,29 @@ def test_an_exhausted_ledger_refuses():
         model.fit(*data(100))
 
 
+FEW = {"epsilon": 0.1, "delta": 0.02, "n": 20, "bounds": TWO, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda X, y: LogisticRegression(**FEW).fit(X, y),
+        lambda X, y: KernelSVC(n_components=2, **FEW).fit(X, y),
+        lambda X, y: OnlineClassifier(horizon=1, **FEW).partial_fit(X, y),
+        lambda X, y: make_pipeline(StandardScaler(), LinearSVC(**FEW)).fit(X, y),
+        lambda X, y: cross_val_predict(SGDClassifier(epochs=1, **FEW), X, y, cv=2),
+    ],
+    ids=["classifier", "kernel", "stream", "pipeline", "cross-validation"],
+)
+def test_warnings_point_at_the_line_that_fits(fit):
+    X, y = data(20)
+    with pytest.warns(DiscreetWarning) as caught:
+        fit(X, (y > 0).astype(int))
+    ours = [one for one in caught if issubclass(one.category, DiscreetWarning)]
+    assert {one.category for one in ours} >= {NoiseWarning, DeltaWarning, NotPrivateWarning}
+    assert {one.filename for one in ours} == {__file__}
+
+
 def test_pipelines_with_free_steps_are_quiet_and_others_warn():
     X, y = data(500)
     public = Bounds(-1, 1)
@@ -332,8 +368,12 @@ def test_pipelines_with_free_steps_are_quiet_and_others_warn():
     free.fit(X, y).predict(X)
     inner = ColumnTransformer([("scale", BoundsScaler(public), [0, 1]), ("rest", "passthrough", [2])])
     make_pipeline(inner, LinearRegression(bounds=BOUNDS)).fit(X, y)
-    with pytest.warns(LeakWarning, match="standardscaler"):
+    with pytest.warns(LeakWarning, match="standardscaler .* NOT private. Hint: BoundsScaler") as caught:
         make_pipeline(StandardScaler(), LinearRegression(bounds=BOUNDS)).fit(X, y)
+    assert not any("PrivateSearchCV" in str(one.message) for one in caught)
+    both = make_pipeline(StandardScaler(), LinearRegression(bounds=BOUNDS))
+    with pytest.warns(LeakWarning, match="Hint: PrivateSearchCV .*, and BoundsScaler"):
+        GridSearchCV(both, {"linearregression__epsilon": [0.5, 1.0]}, cv=2).fit(X, y)
     leaky = ColumnTransformer([("scale", StandardScaler(), [0, 1])])
     with pytest.warns(LeakWarning, match="columntransformer"):
         make_pipeline(leaky, LinearRegression(bounds=BOUNDS)).fit(X, y)

@@ -476,10 +476,25 @@ def test_regret_stays_below_its_bound(method, seeded):
     rounds = np.repeat(np.arange(20), 50)
     regret = model.regret_not_private(X, y, rounds)
     assert 0 < regret < model.regret_bound_
-    worst = OnlineClassifier(1e-3, method=method, horizon=20, batch=50, bounds=BOUNDS, **penalty)
-    assert played(worst, 20, 50).regret_bound_ > 10 * model.regret_bound_
     with pytest.raises(ValueError, match="rounds"):
         model.regret_not_private(X, y, rounds + 1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("alpha", [None, 0.5])
+def test_no_bound_exceeds_what_any_points_can_regret(method, alpha):
+    """Rows of length 1.5 in a ball of radius 2: nobody can regret more than 1.5·4 a row."""
+    options = {"method": method, "alpha": alpha, "horizon": 20, "batch": 50, "radius": 2.0, "clip": 1.5}
+    loose = played(OnlineClassifier(1e-3, bounds=BOUNDS, **options), 3, 50)
+    assert loose._stream.learner.bound(3) > 3 * 6.0
+    assert loose.regret_bound_ == pytest.approx(3 * 50 * 6.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("learner", [Giga, Igd])
+def test_the_regret_is_of_the_losses_without_the_penalty(learner):
+    """Half of 200 rounds in a ball of radius 1: the best point pays α/2 for the penalty in each of them."""
+    made = learner(Game(200, 1.0, 1.0, 1.0, 4, 0.01), 0.1)
+    assert made.regret(100) == pytest.approx(made.bound(100) + 100 * 0.1 / 2) and made.regret(1) == 2.0
 
 
 def test_bounds_in_numbers():

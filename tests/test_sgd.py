@@ -30,7 +30,7 @@ from discreet.events import Composed, Gaussian, Pure, Repeated, Sampled
 from discreet.mechanisms import samplers
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
-from discreet.models.sgd import SGDClassifier, SGDRegressor
+from discreet.models.sgd import SGDClassifier, SGDRegressor, pure
 from discreet.models.sgd.design import GRID, UNIT, Design
 from discreet.models.sgd.gaussian import Clip, Size
 from discreet.models.sgd.losses import loss_of
@@ -351,6 +351,44 @@ def test_the_callback_sees_every_noised_iterate_and_nothing_before_the_charge(op
     with pytest.raises(BudgetExceeded):
         SGDClassifier(**({"bounds": TWO, "callback": callback, "ledger": ledger} | options)).fit(X, y)
     assert seen == []
+
+
+PASSES = [
+    {"noise": "pure", "delta": 0.0, "epochs": 2, "rate": 0.25},
+    {"neighbours": "replace-one", "epochs": 1, "rate": 0.25},
+    {"bounds": None, "classes": (0, 1), "epochs": 1, "rate": 0.25},
+    {"bounds": Bounds(-1, 1), "classes": None, "epochs": 1, "rate": 0.25},
+]
+
+
+@pytest.mark.parametrize("options", PASSES, ids=str)
+def test_the_callback_follows_passes_step_by_step(options, monkeypatch, capsys):
+    """Each iterate is shown before the next batch is read, and the bar moves with it."""
+    happened, honest = [], pure.noised
+    monkeypatch.setattr(pure, "noised", lambda *given: happened.append("noised") or honest(*given))
+    monkeypatch.setattr(Bar, "at", lambda bar, step: happened.append(f"bar {step}"))
+    given = {"bounds": TWO, "progress": True, "callback": lambda step, *_: happened.append(step)} | options
+    model = SGDClassifier(8.0, **given).fit(*binary(2000))
+    assert happened == [what for step in range(1, model.n_iter_ + 1) for what in ("noised", f"bar {step}", step)]
+    assert model.n_iter_ in (4, 8)
+
+
+@pytest.mark.parametrize("options", [{}, *PASSES], ids=str)
+def test_what_a_callback_raises_ends_the_fit_and_stays_charged(options):
+    """The same for lots and for passes: the estimator is as it was, and no later batch was read."""
+    budget = Budget(8.0, options.get("delta", 1e-6), options.get("neighbours", "add-remove"))
+    ledger, seen = Ledger(budget), []
+
+    def callback(step, coef, intercept):
+        seen.append(step)
+        if step == 2:
+            raise RuntimeError("enough")
+
+    model = SGDClassifier(8.0, **({"bounds": TWO, "callback": callback, "ledger": ledger} | options))
+    before = dict(vars(model))
+    with pytest.raises(RuntimeError, match="enough"):
+        model.fit(*binary(2000))
+    assert seen == [1, 2] and vars(model) == before and ledger.entries
 
 
 def test_the_last_iterate_is_the_model_without_averaging():

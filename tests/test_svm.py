@@ -123,7 +123,14 @@ def test_replacing_a_row_is_a_promise_too():
         ({"h": math.nan}, "Huber hinge"),
         ({"strength": -1.0}, "strength"),
         ({"radius": 0}, "radius"),
-        ({"strength": 1e-3}, "excess"),
+        ({"strength": 1e-4}, r"`strength` must be larger than 0\.582 for this epsilon: the excess .* Got 0\.0001\."),
+        ({"strength": 0.5, "classes": None, "bounds": Bounds(-1, 1)}, "`strength` must be larger than 0.582"),
+        ({"strength": 0.5, "bounds": None, "classes": ("no", "yes")}, "`strength` must be larger than 0.582"),
+        ({"strength": 0.5, "delta": 0.0, "n": 20}, "`strength` must be larger than 0.582"),
+        (
+            {"strength": 1.0, "classes": ("maybe", "no", "yes"), "bounds": Bounds(-1, 1)},
+            "`strength` must be larger than 2.53",
+        ),
         ({"delta": 0.0, "classes": None, "bounds": Bounds(-1, 1)}, "classes"),
         ({"delta": 0.0}, "upper limit on the number of rows that is public"),
         ({"delta": 0.0, "method": "output"}, "upper limit on the number of rows that is public"),
@@ -140,6 +147,16 @@ def test_wrong_options_are_refused_before_anything_is_charged(options, says):
     with pytest.raises(ValueError, match=says):
         LinearSVC(**({"bounds": BOUNDS, "ledger": ledger} | options)).fit(X, y)
     assert ledger.entries == ()
+
+
+def test_a_strength_that_takes_all_of_epsilon_is_raised_where_that_is_seen_too_late():
+    """Three classes that had to be found, and bounds that had to be paid for: by then something is charged."""
+    X, y = line(3000)
+    thirds = np.digitize(X[:, 0], [-1 / 3, 1 / 3])
+    late = LinearSVC(2.0, 1e-6, strength=0.5, bounds=Bounds(-1, 1)).fit(X, thirds)
+    paid = LinearSVC(1.0, 0.0, strength=0.6, n=3000, classes=BOUNDS.classes).fit(X, y)
+    for model in (late, paid):
+        assert any("penalty was raised to Λ = " in note and "excess" in note for note in model.release_.notes)
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from discreet.errors import DeltaWarning
+from discreet.errors import DeltaWarning, outside
 
 Neighbours = Literal["add-remove", "replace-one"]
 Kind = Literal["noise", "radial", "counts", "choice", "minimum", "approximate", "instead"]
@@ -96,14 +96,14 @@ class Budget:
         """All of it, for one measurement or choice."""
         return self.split(Part(1.0, kind))[0]
 
-    def warn_of_delta(self, n: int | None, stacklevel: int = 3) -> None:
+    def warn_of_delta(self, n: int | None) -> None:
         """Warn if δ is not far below 1/n, where n is public."""
         if n and self.delta * n > 0.1:
             warnings.warn(
                 f"delta = {self.delta:g} is not far below 1/n for n = {n}: such a promise would allow to publish whole "
                 f"{self.unit}s. Choose delta <= {0.01 / n:.1g}.",
                 DeltaWarning,
-                stacklevel=stacklevel,
+                stacklevel=outside(),
             )
 
     def group(self, size: int) -> Budget:

@@ -11,12 +11,17 @@
     DiscreetWarning
     ├── NotPrivateWarning   the result carries no guarantee (a seeded run)
     ├── LeakWarning         something fitted on the data outside the budget precedes a private step
-    └── DeltaWarning        delta is not far below 1/n
+    ├── DeltaWarning        delta is not far below 1/n
+    └── NoiseWarning        there are too few rows for the budget
 
 Bad arguments raise `ValueError` or `TypeError`, as everywhere in Python. No message ever holds a row's value.
 """
 
 from __future__ import annotations
+
+import sys
+
+_OURS = ("discreet", "sklearn", "joblib")  # packages whose lines a warning does not point at
 
 
 class DiscreetError(Exception):
@@ -65,3 +70,11 @@ class DeltaWarning(DiscreetWarning):
 
 class NoiseWarning(DiscreetWarning):
     """There are too few rows for the budget: what is learnt is mostly noise."""
+
+
+def outside() -> int:
+    """The `stacklevel` of the line that called into discreet, itself or by scikit-learn, as seen from the caller."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
+        level, frame = level + 1, frame.f_back
+    return level

@@ -1,8 +1,9 @@
 """Inside: the few private answers that are not a sum plus noise, each a small class with a proof of its own.
 
 A minimiser, a draw from a posterior, a median of blocks: they need exact sums before there is any noise, so they run
-inside the curator, after the charge, and only what they return leaves. A procedure is admitted by name: the first line
-of its proof under `mechanisms/proofs/` must list its class, stamped with the source the proof was written for.
+inside the curator, after the charge, and only what they return leaves (or, where their proof says so, parts of it as
+they come). A procedure is admitted by name: the first line of its proof under `mechanisms/proofs/` must list its class,
+stamped with the source the proof was written for.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Inside(ABC):
     Guarantee
     ---------
     That of the event it is run under; `run` returns a value and its standard deviation (None where that would tell
-    something about rows). Whatever the rows: the same shapes, finite numbers, no exception.
+    something about rows). Whatever the rows: the same shapes, finite numbers, no exception of its own.
     """
 
     name: str

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import NotPrivateWarning
+from discreet.errors import NotPrivateWarning, outside
 from discreet.events import Event, Gaussian, Laplace, Pure
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
@@ -21,11 +21,11 @@ from discreet.release import NOT_PRIVATE
 FINE = 31  # noise is at least 2^31 steps of the grid it is added on
 
 
-def noise_source(random_state: Any, stacklevel: int = 4) -> Keystream | None:
+def noise_source(random_state: Any) -> Keystream | None:
     """None for private noise; for a seed, a keystream that repeats itself, and a warning."""
     if random_state is None:
         return None
-    warnings.warn(NOT_PRIVATE, NotPrivateWarning, stacklevel=stacklevel)
+    warnings.warn(NOT_PRIVATE, NotPrivateWarning, stacklevel=outside())
     if isinstance(random_state, np.random.RandomState):
         return Keystream.seeded(int(random_state.randint(2**31)))
     if isinstance(random_state, np.random.Generator):

@@ -142,21 +142,28 @@ def _may_look_across(function: Any) -> bool:
     return function is not None and not isinstance(function, np.ufunc)
 
 
-_SCORING = {"BaseSearchCV", "_BaseStacking", "SequentialFeatureSelector"}  # they score or learn on private rows
+_FREE = "BoundsScaler or OneHotEncoder(categories=...) of discreet.preprocessing, which learn nothing"
+_PRESCRIBED = "a transformation of the target that is fixed beforehand"
+_SCORING = {  # what scores or learns on private rows, and what to do instead
+    "BaseSearchCV": "PrivateSearchCV of discreet.models, which pays for its choice",
+    "_BaseStacking": "stack on public or invented rows",
+    "SequentialFeatureSelector": "select on public or invented rows",
+}
 
 
-def leaks() -> list[str]:
-    """What, among the callers that are fitting something just now, learns from the rows without paying."""
-    found: list[str] = []
+def leaks() -> dict[str, str]:
+    """What, of the callers that are fitting something just now, learns from rows without paying; each with a hint."""
+    found: dict[str, str] = {}
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         owner = frame.f_locals.get("self")
         if isinstance(owner, Pipeline):
-            found += [name for name, step in owner.steps[:-1] if learns_from_data(step)]
+            found |= {name: _FREE for name, step in owner.steps[:-1] if learns_from_data(step)}
         elif isinstance(owner, TransformedTargetRegressor):
             if learns_from_data(owner.transformer) or _may_look_across(owner.func):
-                found.append("the transformer of the target")
-        elif any(base.__name__ in _SCORING for base in type(owner).__mro__):
-            found.append(f"{type(owner).__name__} (its scores)")
+                found["the transformer of the target"] = _PRESCRIBED
+        else:
+            hints = [_SCORING[base.__name__] for base in type(owner).__mro__ if base.__name__ in _SCORING]
+            found |= {f"{type(owner).__name__} (its scores)": hint for hint in hints}
         frame = frame.f_back
-    return sorted(set(found))
+    return dict(sorted(found.items()))

@@ -98,7 +98,8 @@ def roc(y: Any, scores: Any, *, positive: Any = None) -> Roc:
     Parameters
     ----------
     y : the true classes, two of them.
-    scores : one number per row, larger for the positive class.
+    scores : one number per row, larger for the positive class; or two columns, of both classes in order, as
+        `predict_proba` has them.
     positive : which class that is; the second in order if None.
 
     Examples
@@ -107,7 +108,7 @@ def roc(y: Any, scores: Any, *, positive: Any = None) -> Roc:
     >>> curve.auc, curve.fpr.tolist()
     (0.75, [0.0, 0.0, 0.5, 0.5, 1.0])
     """
-    truth, scores = _binary(y, positive), np.asarray(scores, np.float64)
+    truth, scores = _binary(y, positive), _column(scores, y, positive)
     fpr, tpr, thresholds = roc_curve(truth, scores)
     return Roc(fpr, tpr, thresholds, float(roc_auc_score(truth, scores)))
 
@@ -115,8 +116,8 @@ def roc(y: Any, scores: Any, *, positive: Any = None) -> Roc:
 def auc(y: Any, scores: Any, *, positive: Any = None) -> float:
     """The area under the ROC curve: how often a positive row scores above a negative one. NOT private.
 
-    With more than two classes `scores` has a column for each, and the mean over the classes is given, each against the
-    rest.
+    Parameters are those of `roc`. With more than two classes `scores` has a column for each, and the mean over the
+    classes is given, each against the rest.
 
     >>> auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
@@ -124,7 +125,7 @@ def auc(y: Any, scores: Any, *, positive: Any = None) -> float:
     scores = np.asarray(scores, np.float64)
     if scores.ndim == 2 and scores.shape[1] > 2:
         return float(roc_auc_score(np.asarray(y), scores, multi_class="ovr"))
-    return float(roc_auc_score(_binary(y, positive), scores[:, 1] if scores.ndim == 2 else scores))
+    return float(roc_auc_score(_binary(y, positive), _column(scores, y, positive)))
 
 
 def confusion(y: Any, predicted: Any, classes: Any = None) -> Confusion:
@@ -144,12 +145,13 @@ def confusion(y: Any, predicted: Any, classes: Any = None) -> Confusion:
 def calibration(y: Any, probabilities: Any, bins: int = 10, *, positive: Any = None) -> Calibration:
     """How often rows of a predicted probability are positive, in even cells. NOT private.
 
+    Of two columns of probabilities, as `predict_proba` has them, that of the positive class is taken, as in `roc`.
+
     >>> curve = calibration([0, 1, 1, 1], [0.1, 0.1, 0.9, 0.9], bins=2)
     >>> curve.observed.tolist(), round(curve.error, 6)
     ([0.5, 1.0], 0.25)
     """
-    truth, p = _binary(y, positive), np.asarray(probabilities, np.float64)
-    p = p[:, 1] if p.ndim == 2 else p
+    truth, p = _binary(y, positive), _column(probabilities, y, positive)
     edges = np.linspace(0, 1, bins + 1)
     cell = np.searchsorted(edges[1:-1], p, side="right")
     counts = np.bincount(cell, minlength=bins).astype(np.float64)
@@ -165,6 +167,26 @@ def _binary(y: Any, positive: Any) -> NDArray[np.int64]:
             raise ValueError(f"Two classes are needed, or `positive`, the one of interest. Got {len(known)} classes.")
         positive = known[1]
     return np.asarray(y == positive, np.int64)
+
+
+def _column(scores: Any, y: Any, positive: Any) -> Floats:
+    """One number per row; of two columns, of classes in order, that of the positive class.
+
+    >>> two = [[0.9, 0.1], [0.2, 0.8]]
+    >>> _column(two, [0, 1], None).tolist(), _column(two, ["a", "b"], "a").tolist()
+    ([0.1, 0.8], [0.9, 0.2])
+    """
+    found: Floats = np.asarray(scores, np.float64)
+    if found.ndim == 1:
+        return found
+    known = np.unique(np.asarray(y))
+    if found.shape[1:] != (2,) or len(known) > 2:
+        raise ValueError(
+            "The scores must be one number per row, or, of two classes, two columns. Got an array of shape "
+            f"{found.shape}, and {len(known)} classes."
+        )
+    first = positive is not None and len(known) > 0 and known[-1] > positive  # the other class comes after it
+    return found[:, 0 if first else 1]
 
 
 def _shares(part: Any, whole: Any) -> Floats:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.features.arithmetic import cosine
-from discreet.features.base import FixedFeatures, lost, one_of, positive, public_seed, whole
+from discreet.features.base import FixedFeatures, lost, positive, public_seed, whole
+from discreet.features.similarity import refuse_kernel
 from discreet.images import Mixed, Scaled
 from discreet.query import Batch, Image
 
@@ -61,7 +62,7 @@ class RandomFourierFeatures(FixedFeatures):
 
     def _check(self, width: int) -> None:
         whole("RandomFourierFeatures", "n_components", self.n_components)
-        one_of("RandomFourierFeatures", "kernel", self.kernel, get_args(Shift))
+        refuse_kernel(self.kernel, get_args(Shift))
         if self.gamma is not None:
             positive("RandomFourierFeatures", "gamma", self.gamma)
         public_seed("RandomFourierFeatures", self.seed)

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from discreet.bounds import Bounds
-from discreet.features.base import FixedFeatures, lost, one_of, positive, public_seed, whole
-from discreet.features.similarity import Kernel, Similarity
+from discreet.features.base import FixedFeatures, lost, positive, public_seed, whole
+from discreet.features.similarity import NAMED, Kernel, Similarity, refuse_kernel
 from discreet.images import Mixed, Scaled
 from discreet.query import Batch, Image, halved
 
 Floats = NDArray[np.float64]
 
-NAMED = ("gaussian", "laplacian", "polynomial")
 TINY = 1e-4  # directions that hold less than this of the landmarks' mean square are left out
 MORE = 0.25  # of the landmarks' range: features may lie so far beyond it
 
@@ -81,7 +80,7 @@ class LandmarkFeatures(FixedFeatures):
     def _check(self, width: int) -> None:
         name = type(self).__name__
         if not callable(self.kernel):
-            one_of(name, "kernel", self.kernel, NAMED)
+            refuse_kernel(self.kernel, NAMED)
         whole(name, "n_components", self.n_components)
         whole(name, "degree", self.degree)
         if self.gamma is not None:

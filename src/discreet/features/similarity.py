@@ -18,6 +18,26 @@ from discreet.query import Batch, halved
 Floats = NDArray[np.float64]
 Kernel = Callable[[Floats, Floats], Any]
 
+NAMED = ("gaussian", "laplacian", "polynomial")
+ELSEWHERE = {"rbf": "gaussian", "poly": "polynomial"}  # what scikit-learn calls them
+
+
+def refuse_kernel(kernel: Any, known: tuple[str, ...]) -> None:
+    """Raise if it is none of those known; no class is named, as features are made for other estimators too.
+
+    >>> refuse_kernel("rbf", NAMED)
+    Traceback (most recent call last):
+        ...
+    ValueError: The `kernel` is one of 'gaussian', 'laplacian', 'polynomial'. Got 'rbf'. Hint: 'gaussian' is scikit-...
+    """
+    if isinstance(kernel, str) and kernel in known:
+        return
+    meant = ELSEWHERE.get(kernel, kernel) if isinstance(kernel, str) else None
+    hint = f" Hint: {meant!r} is scikit-learn's {kernel!r}." if meant in known else ""
+    if meant in NAMED and meant not in known:
+        hint = f" Hint: LandmarkFeatures has {meant!r}."
+    raise ValueError(f"The `kernel` is one of {', '.join(map(repr, known))}. Got {kernel!r}.{hint}")
+
 
 @dataclass(frozen=True, eq=False)
 class Similarity:

@@ -20,7 +20,7 @@ from discreet.curator import Bound, Curator, noise_source
 from discreet.engines import Rows
 from discreet.engines.opening import as_rows, is_lazy, is_rows
 from discreet.engines.tables import apart
-from discreet.errors import LeakWarning, NotSupported
+from discreet.errors import LeakWarning, NotSupported, outside
 from discreet.labels import unit_name
 from discreet.ledger import Detached, Ledger, open_ledger
 from discreet.models.attempts import Undone, begun, learnt
@@ -238,15 +238,14 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return rows.count_replace_one() if budget.neighbours == "replace-one" else self.n
 
     def _warn(self, budget: Budget, rows: Rows) -> None:
-        budget.warn_of_delta(self._count(budget, rows), stacklevel=4)
+        budget.warn_of_delta(self._count(budget, rows))
         leaky = leaks()
         if leaky:
             warnings.warn(
-                f"{', '.join(leaky)} learnt from the data before {type(self).__name__}, and nobody paid for it: the "
-                "pipeline as a whole is NOT private. Use BoundsScaler or OneHotEncoder(categories=...) of "
-                "discreet.preprocessing, which learn nothing.",
+                f"{', '.join(leaky)} learnt from the data beside {type(self).__name__}, and nobody paid for it: the "
+                f"whole is NOT private. Hint: {', and '.join(dict.fromkeys(leaky.values()))}.",
                 LeakWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
 
     def __copy__(self) -> Self:

@@ -20,7 +20,7 @@ from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, Share, approximate
 from discreet.curator import Curator
 from discreet.engines import Rows
-from discreet.errors import NoiseWarning
+from discreet.errors import NoiseWarning, outside
 from discreet.events import Approximate, Event
 from discreet.inside import Inside
 from discreet.labels import ordered, refuse_classes, refuse_kind
@@ -112,7 +112,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
                 f"{type(self).__name__} has too few rows for this budget: a count alone would be off by about "
                 f"{noise:.0f}. What is learnt is mostly noise.",
                 NoiseWarning,
-                stacklevel=4,
+                stacklevel=outside(),
             )
 
     @abstractmethod

@@ -49,8 +49,8 @@ class HypothesisClass(PrivateClassifier):
         used: it is there to find classes.
     loss : "zero-one", or a function of (predicted label, true label) within [0, 1]; it is asked about pairs of
         classes once, before any row.
-    rowwise : True gives your hypotheses one row at a time, so that an answer cannot depend on other rows. False gives
-        them blocks of rows: faster, and you vouch for it, to the last bit of rounding.
+    rowwise : True gives your hypotheses tables of a single row, so that an answer cannot depend on other rows. False
+        gives them blocks of rows: faster, and you vouch for it, to the last bit of rounding.
     neighbours, unit, max_rows_per_unit, n, bounds, classes, ledger, random_state : as in every private classifier.
         Hypotheses of your own need no bounds; features are clipped if there are some.
 
@@ -67,6 +67,7 @@ class HypothesisClass(PrivateClassifier):
 
     | hypothesis, row | what happens |
     | --- | --- |
+    | one that raises, or has not one label per row, for made-up rows in the middle of the bounds | is refused, unpaid |
     | one that raises, or answers nonsense, for a row | is wrong about that row |
     | a row with NaN or infinity, or of no known class | counts for nothing |
     | no row at all | a hypothesis at random |
@@ -122,6 +123,9 @@ class HypothesisClass(PrivateClassifier):
     def _fit(self, curator: Curator) -> None:
         if self._given is None and not isinstance(self.hypotheses, str):
             self._given = Bounds(-FREE, FREE).matched(curator.width)
+        if not isinstance(self.hypotheses, str):
+            assert self._given is not None
+            _rehearse(self.hypotheses, self._given.centre)
         bounds, (share,) = self._deal(curator, choice(1.0))
         labels = self.classes_.tolist()
         listed = self._listed(bounds, labels)
@@ -268,6 +272,27 @@ class Agreement(Inside):
         scores = 2 * (counts @ np.array(self.gains, dtype=object))
         step = (1 << BITS) if budget.neighbours == "add-remove" else 2 << BITS
         return exponential(scores, event.epsilon, step, rng), None
+
+
+def _rehearse(hypotheses: Sequence[Any], row: Floats) -> None:
+    """Raise, before anything is charged, if one has not one label per row for tables of one and two made-up rows."""
+    for place, hypothesis in enumerate(hypotheses):
+        for count in (1, 2):
+            _rehearse_one(f"hypotheses[{place}]", hypothesis, np.tile(row, (count, 1)))
+
+
+def _rehearse_one(name: str, hypothesis: Any, table: Floats) -> None:
+    rule = f"{name} must return one label for each row of a table. For made-up rows, of shape {table.shape},"
+    hint = "Hint: `lambda X: X[:, 0] > 0` is such a function."
+    expected = (len(table),)
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            shape = np.shape(getattr(hypothesis, "predict", hypothesis)(table))
+    except Exception as error:
+        raise ValueError(f"{rule} it raises {type(error).__name__}. {hint}") from error
+    if shape != expected:
+        raise ValueError(f"{rule} its answer has shape {shape}, not {expected}. {hint}")
 
 
 def _gains(loss: Any, labels: Sequence[Any]) -> Ints:

@@ -36,7 +36,9 @@ class LinearSVC(LinearClassifier):
 
     h : the corner of the hinge is rounded between the margins 1 - h and 1 + h.
     strength : Λ of the penalty Λ/2·‖θ‖², beside the *sum* of the losses; None for a public rule of the budget and the
-        number of features.
+        number of features. "objective" spends log(1 + 1/(2hΛ)) of ε for each class on the curvature of the loss: a
+        `strength` that leaves nothing of it is refused, or, where that cannot be told before something is paid,
+        raised, with a note in `release_`.
     radius : of the ball that holds the coefficients of (z, 1).
     max_passes : over the rows, at most, 100 or more. The weaker the penalty and the more rows, the more it takes: a
         `strength` that is too weak for it is refused where the number of rows is public, and else, as one that

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 import os
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from discreet.errors import outside
 from discreet.pseudonyms.entries import day, words
 from discreet.pseudonyms.errors import RowsWarning
 from discreet.pseudonyms.keyring import checked
@@ -70,15 +70,7 @@ def called(request: Request) -> str | None:
 def warn(totals: Totals) -> None:
     """Warn of rows that are of nobody, before the table is recorded: who makes errors of warnings gets no table."""
     if remark := totals.remark():
-        warnings.warn(remark, RowsWarning, stacklevel=_outside())
-
-
-def _outside() -> int:
-    """How many calls up the first is that is not discreet's, as seen from the caller."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("discreet."):
-        level, frame = level + 1, frame.f_back
-    return level
+        warnings.warn(remark, RowsWarning, stacklevel=outside())
 
 
 def tell(request: Request, run: Run) -> None:

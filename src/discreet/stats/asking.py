@@ -126,10 +126,10 @@ def ask(
         raise ValueError(f"The `n` of {name} must be a whole number >= 0. Got {n!r}.")
     budget = _lighter(budget, options, wider(rows.width) if callable(wider) else wider)
     ledger = open_ledger(options.get("ledger"), budget)
-    budget.warn_of_delta(rows.count_replace_one() if budget.neighbours == "replace-one" else n, stacklevel=5)
+    budget.warn_of_delta(rows.count_replace_one() if budget.neighbours == "replace-one" else n)
     bound = None if unit is None else Bound(limit)
     reading = reading_of(ledger, budget)
-    curator = Curator(reading.of(rows), ledger, name, noise_source(options.get("random_state"), 5), bound)
+    curator = Curator(reading.of(rows), ledger, name, noise_source(options.get("random_state")), bound)
     reading.charges = curator._charges
     return Question(curator, budget, n, float(confidence))
 

@@ -97,6 +97,7 @@ def objective(problem: Problem) -> Floats:
 
 def _shares(problem: Problem) -> tuple[Bounds, tuple[Share, ...], tuple[Event, ...], float]:
     """Bounds, shares, what the first of them pay for (a minimum for each class, noise), and Λ."""
+    _refuse_faint(problem, inner(Approximate(problem.budget.epsilon, problem.budget.delta), problem.budget).epsilon)
     if problem.known is not None and problem.budget.neighbours == "add-remove" and problem.curator.group == 1:
         strength, parts = _parts(problem, problem.budget, columns_of(problem.known))
         bounds, shares = problem.deal(*parts, *counting(problem))
@@ -111,9 +112,37 @@ def _shares(problem: Problem) -> tuple[Bounds, tuple[Share, ...], tuple[Event, .
 
 def _parts(problem: Problem, budget: Budget, columns: int) -> tuple[float, list[float | Part]]:
     """Λ and the parts of a plan."""
-    strength = problem.strength or rule(budget, problem.loss.curvature, columns, problem.width)
+    enough = rule(budget, problem.loss.curvature, columns, problem.width)
+    strength = _strong(problem, enough, budget.epsilon / columns)
     excess = math.log1p(problem.loss.curvature / strength)
-    return float(strength), [*[minimum((1 - FOR_ERROR) / columns, excess)] * columns, FOR_ERROR]
+    return strength, [*[minimum((1 - FOR_ERROR) / columns, excess)] * columns, FOR_ERROR]
+
+
+def _strong(problem: Problem, enough: float, each: float) -> float:
+    """Λ as given; `enough` if none is, or, as it may be too late to refuse, if its excess takes all a class has."""
+    if problem.strength is None:
+        return enough
+    if not _faint(problem, each):
+        return float(problem.strength)
+    problem.remark(f"the penalty was raised to Λ = {enough:.3g}, as the excess of the one given takes all of ε")
+    return enough
+
+
+def _faint(problem: Problem, each: float) -> bool:
+    """Whether the excess of the Λ given takes all of the ε that a class has."""
+    assert problem.strength is not None
+    return math.log1p(problem.loss.curvature / problem.strength) >= each * (1 - 1e-6)
+
+
+def _refuse_faint(problem: Problem, epsilon: float) -> None:
+    """Raise, before anything is charged, where the excess of a given Λ surely takes all of ε."""
+    curvature, each = problem.loss.curvature, epsilon / columns_of(problem.known or 2)
+    if problem.strength is not None and _faint(problem, each):
+        raise ValueError(
+            f"The `strength` must be larger than {curvature / math.expm1(each):.3g} for this epsilon: the excess of a "
+            f"minimum, log(1 + {curvature:g}/strength), is a part of ε that no noise takes away, and a class has "
+            f"{each:.3g}. Got {problem.strength!r}. Hint: {_enough(each, curvature):.3g}, or None for a public rule."
+        )
 
 
 def finest(scale: float, strength: float, noise: float) -> float:
@@ -172,6 +201,7 @@ def objective_pure(problem: Problem) -> Floats:
         raise ValueError("Pure objective perturbation is for delta = 0. Hint: method='objective'.")
     counting(problem)  # raises where no limit is public
     refuse_weak(problem)
+    _refuse_faint(problem, problem.budget.epsilon)
     bounds, (first, second) = problem.deal(radial(1 - FOR_ERROR_PURE), radial(FOR_ERROR_PURE))
     events = problem.curator.buys(first), problem.curator.buys(second)
     columns, epsilons = columns_of(problem.classes()), [_epsilon(event) for event in events]
@@ -182,13 +212,8 @@ def objective_pure(problem: Problem) -> Floats:
     # SUMMARISE and PRIVATISE: as above
     curvature, each = problem.loss.curvature, epsilons[0] / columns
     noise = moved(problem.budget) * image.width / each
-    strength = float(problem.strength or max(_enough(each, curvature), noise / REACH, WEAKEST))
+    strength = _strong(problem, max(_enough(each, curvature), noise / REACH, WEAKEST), each)
     rate = rate_of(each, curvature / strength, problem.budget)
-    if rate <= 0:
-        raise ValueError(
-            f"The `strength` must be larger for this epsilon: log(1 + curvature/strength) is at least the "
-            f"{each:.3g} that a class has. Got {strength!r}."
-        )
     fine = finest(1 / rate, strength, 1 / epsilons[1])
     exponent = epsilons[1] * problem.radius / fine + RARE + math.log(columns)
     minimiser = Minimiser(

@@ -77,7 +77,9 @@ class OnlineClassifier(LinearClassifier):
     iterates_ : the points played, round by round, and the next one: (rounds + 1, scores, 1 + features), for features
         scaled to [-1, 1], the intercept first.
     rounds_ : how many rounds there were.
-    regret_bound_ : the expected regret after `rounds_` rounds of at most `batch` rows is at most this: public numbers.
+    regret_bound_ : the expected regret (that of `regret_not_private`) after `rounds_` rounds of at most `batch` rows is
+        at most this: public numbers. Where the learner's own bound is larger than what *any* points of the ball can
+        regret, rows · `clip` · √scores · 2·`radius`, it is the latter, and says nothing of what was learnt.
     mistakes_, mistakes_std_ : the fraction of rows the learner got wrong before learning from them, and the noise in
         it; NaN without `watch`.
     classes_, bounds_, release_ : as in every private classifier.
@@ -253,7 +255,7 @@ class OnlineClassifier(LinearClassifier):
         """What was learnt so far, in the units of the data."""
         self.iterates_ = np.array(stream.points)
         self.rounds_ = stream.round
-        self.regret_bound_ = stream.learner.bound(self.rounds_) * stream.learner.game.batch
+        self.regret_bound_ = stream.learner.regret(self.rounds_) * stream.learner.game.batch
         self.mistakes_, self.mistakes_std_ = stream.mistakes
         later = self.iterates_[-((self.rounds_ + 1) // 2) :].mean(axis=0)
         self.coef_ = later[:, 1:] / self.bounds_.half

@@ -76,6 +76,14 @@ class Learner(ABC):
     def bound(self, rounds: int) -> float:
         """On the expected regret after so many rounds, for the sum over rounds of f_t."""
 
+    def regret(self, rounds: int) -> float:
+        """The same of the losses alone: what the best point pays for the penalty is added.
+
+        It is never more than any points of the ball can regret: a row's steepest slope, all across the ball.
+        """
+        game = self.game
+        return min(self.bound(rounds) + rounds / game.horizon * self.penalty, rounds * game.slope * 2 * game.radius)
+
     @property
     def steepest(self) -> float:
         """A bound on the gradient of f_t in the ball."""

@@ -143,11 +143,12 @@ def by_passes(problem: Problem, passes: int, whole: bool) -> Found:
     sizes = sizes_of(options.batch, count)
 
     descent = problem.descent(design, passes * len(sizes))
-    inside = Passes("gradients", design, descent.copied(), options.norm, sizes, passes, rows)
+    inside = Passes(
+        "gradients", design, descent.copied(), options.norm, sizes, passes, rows, lambda at: problem.watch(design, at)
+    )
     sums = curator.run(inside, shares[-1])
     for i, total in enumerate(np.asarray(sums.value)):
         inside.step(descent, total, sizes[i % len(sizes)])
-        problem.watch(design, descent)
     each = max(1.0, surely / len(sizes))
     return Found(design, descent, float(sums.std) / options.norm * math.sqrt(math.prod(design.shape)) / each)
 

@@ -60,7 +60,8 @@ class SGDClassifier(LinearClassifier):
     batch : with noise="pure", "constant" batches, "growing" or "shrinking" ones: larger batches have less noise.
     fit_intercept : whether the decision may miss the origin.
     neighbours, unit, max_rows_per_unit, n, bounds, classes, ledger, random_state : as in every private classifier.
-    callback : called as callback(step, coef, intercept) after each step: noised iterates, in the units of the data.
+    callback : called as callback(step, coef, intercept) after each step, before the next: noised iterates, in the units
+        of the data. What it raises ends the fit; the charge stays.
     progress : show a progress bar on stderr.
 
     Attributes

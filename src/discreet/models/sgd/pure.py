@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
@@ -27,6 +27,10 @@ Floats = NDArray[np.float64]
 Batches = Literal["constant", "growing", "shrinking"]
 
 FINE = 31  # noise is at least 2^31 steps of the grid it is added on
+
+
+def unseen(descent: Descent) -> None:
+    """What nobody watches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +58,7 @@ class Passes(Inside):
     sizes : of the batches of a pass, as parts of their sum.
     passes : how many.
     rows : about how many rows there are: public, or released before.
+    watch : is shown the descent after each step: a function of the noisy sums so far.
 
     References
     ----------
@@ -68,6 +73,7 @@ class Passes(Inside):
     sizes: tuple[int, ...]
     passes: int
     rows: float
+    watch: Callable[[Descent], None] = unseen
     proof = "passes"
     pays = (Gaussian, Pure)
 
@@ -81,6 +87,7 @@ class Passes(Inside):
                 value, deviation = noised(self.design.gradient(descent.theta, self.clip), batch, each, budget, rng)
                 self.step(descent, value, size)
                 left.append(value)
+                self.watch(descent)
         return np.stack(left), deviation
 
     def each(self, event: Event) -> Event:
