@@ -402,6 +402,26 @@ def test_no_block_has_more_rows_than_a_promise_is_for(name, strategy, monkeypatc
     assert strategy == "public" or not limits or max(sizes) > 20, "blocks larger than n // 3 were among them"
 
 
+@pytest.mark.parametrize("strategy", ["subsets", "repeats", "public"])
+def test_nobody_watches_candidates(strategy, capsys):
+    """A callback or a bar would tell of those that were not chosen, and how many trials there were."""
+    seen = []
+    model = private.SGDClassifier(bounds=BOUNDS, n=60, epochs=1, callback=lambda *_: seen.append(1), progress=True)
+    options = {"trials": 6} if strategy == "repeats" else {}
+    options |= {"public": labelled(50, seed=9)} if strategy == "public" else {}
+    found = PrivateSearchCV(model, {"clip": [0.5, 1.0]}, strategy=strategy, epsilon=1.0, delta=1e-6, **options)
+    found.fit(*labelled(60))
+    shown = capsys.readouterr().err
+    if strategy == "public":  # one private fit, which is released
+        steps = len(seen)
+        assert steps > 0 and shown
+        seen.clear()
+        clone(found.best_estimator_).fit(*labelled(60))
+        assert len(seen) == steps
+    else:
+        assert not seen and not shown
+
+
 def test_public_rows_bring_their_number():
     """A method that needs an upper limit for δ = 0 gets it from the public rows."""
     model = private.LinearSVC(1.0, 0.0, bounds=BOUNDS, n=80)

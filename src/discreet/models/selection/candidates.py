@@ -59,8 +59,13 @@ def bounding(estimator: Any, unit: Any, limit: int | None) -> dict[str, Any]:
 
 
 def fitted(model: Any, rows: Any, rng: Keystream) -> Any:
-    """The model, fitted; its noise is the operating system's, or follows from the seed of the search."""
-    model.set_params(random_state=None if rng.secure else rng.bits(62))
+    """The model, fitted; its noise is the operating system's, or follows from the seed of the search.
+
+    Nobody watches: a callback would see candidates that are not released, and a bar how many trials there are.
+    """
+    unwatched = {"callback": None, "progress": False}.items()
+    options = {name: value for name, value in unwatched if name in model.get_params(deep=False)}
+    model.set_params(random_state=None if rng.secure else rng.bits(62), **options)
     with quiet():
         return model.fit(rows)
 

@@ -50,7 +50,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
 
     Parameters
     ----------
-    estimator : a private classifier or regressor of this library.
+    estimator : a private classifier or regressor of this library. Its `callback` and `progress` are left out of fits
+        that are not released, which nobody may watch.
     param_grid : settings to try, as in scikit-learn's GridSearchCV.
     param_distributions, n_iter : or so many settings drawn from distributions, as in its RandomizedSearchCV.
     strategy : how.
