@@ -8,13 +8,14 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn import linear_model
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from discreet import Bounds, Budget, Ledger, NoiseWarning, NotPrivateWarning, NotSupported
 from discreet.accounting import epsilon
 from discreet.checks import behaviour, estimator_checks, prepared
 from discreet.events import Gaussian, Pure, Sampled, flatten
-from discreet.models import LogisticRegression
+from discreet.models import LinearSVC, LogisticRegression, SGDClassifier
 from discreet.models.logistic import counts, descent, moments, standard, together, walk
 from discreet.models.logistic.directions import Directions, gradient, many, two
 from discreet.models.logistic.quadratic import shrunk_solution
@@ -34,6 +35,7 @@ def data(n=5000, seed=0):
 def seeded(**options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)
+        warnings.simplefilter("ignore", NoiseWarning)
         X, y = options.pop("data")
         return LogisticRegression(**({"bounds": BOUNDS, "random_state": 3} | options)).fit(X, y)
 
@@ -175,6 +177,37 @@ def test_the_receipt_tells_of_few_rows_where_their_number_is_private(method):
     assert not any("too few rows" in note for note in many_rows.release_.notes)
 
 
+@pytest.mark.parametrize("method", ["auto", "gradient", "quadratic", "objective", "output"])
+def test_a_fit_warns_of_what_its_receipt_tells(method):
+    """Nobody said how many rows there are: their noisy count does. 10 rows at ε = 0.001, where it is off by 2,000."""
+    told = 0
+    for seed in range(5):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = LogisticRegression(0.001, bounds=BOUNDS, method=method, random_state=seed).fit(*data(10))
+        noise = [warning for warning in caught if warning.category is NoiseWarning]
+        assert len(noise) == any("too few rows" in note for note in model.release_.notes)
+        assert all(warning.filename == __file__ for warning in noise)
+        told += len(noise)
+    assert told
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LogisticRegression(), SGDClassifier(epochs=1), LinearSVC(), LogisticRegression(delta=0.0)],
+    ids=["logistic", "sgd", "svc", "pure"],
+)
+def test_so_many_columns_are_too_many_for_so_few_rows(model):
+    """3,000 rows, a public number, at ε = 0.03: enough to count them, but not for 400 columns."""
+    X = np.random.default_rng(0).uniform(-1, 1, (3000, 400))
+    model = clone(model).set_params(epsilon=0.03, bounds=Bounds(-1, 1, classes=(0, 1)), n=3000)
+    with pytest.warns(NoiseWarning, match="too few rows for this budget and so many columns"):
+        model.fit(X, X[:, 0] > 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoiseWarning)
+        model.set_params(epsilon=1.0).fit(X[:, :2], X[:, 0] > 0)
+
+
 def test_checks_for_what_is_public_and_what_is_not():
     for options in (
         {"n": 211},
@@ -224,6 +257,7 @@ def test_rare_labels_stay_unseen():
     assert "secret" not in model.classes_ and "secret" not in repr(vars(model)) + model.release_.to_json()
 
 
+@pytest.mark.filterwarnings("ignore::discreet.NoiseWarning")
 @pytest.mark.parametrize(
     "strange",
     ["one class", "unknown labels", "numbers for text", "1:1000", "n < d", "no rows", "huge", "sparse", "constant"],

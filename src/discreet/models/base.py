@@ -132,7 +132,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 return self._become(before, attempt.stored)
             self.release_ = curator.summary(name, budget, self._notes)
             del self._notes
-            return self if attempt is None else self._become(before, attempt.release(learnt(self)))
+            if attempt is not None:
+                self._become(before, attempt.release(learnt(self)))
+        self._warn_after(budget, rows)
+        return self
 
     def _become(self, before: dict[str, Any], learnt: dict[str, Any]) -> Self:
         """The same estimator with what was learnt, and nothing of how."""
@@ -247,6 +250,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 LeakWarning,
                 stacklevel=outside(),
             )
+
+    def _warn_after(self, budget: Budget, rows: Rows) -> None:
+        """Warn of what the release tells, once it is there to stay."""
 
     def __copy__(self) -> Self:
         other = type(self).__new__(type(self))

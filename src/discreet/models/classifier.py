@@ -31,6 +31,8 @@ from discreet.models.base import PrivateEstimator
 Floats = NDArray[np.float64]
 
 TOO_FEW = 5.0  # rows, in deviations of the noise of a count
+SCANTY = 1.8  # the same, in lengths of the noise of all coordinates
+FEW = "too few rows"
 FOR_CLASSES = 0.1  # of the budget, where classes are not given
 NOTE = (
     f"classes were found privately, with {FOR_CLASSES:.0%} of the budget; a class of few rows stays unseen. Hint: "
@@ -105,15 +107,34 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     def _warn(self, budget: Budget, rows: Rows) -> None:
         super()._warn(budget, rows)
-        n = self._count(budget, rows)
-        noise = math.sqrt(2) / budget.epsilon if budget.pure else noise_multiplier(budget.epsilon, budget.delta)
-        if n is not None and n < TOO_FEW * noise:
-            warnings.warn(
-                f"{type(self).__name__} has too few rows for this budget: a count alone would be off by about "
-                f"{noise:.0f}. What is learnt is mostly noise.",
-                NoiseWarning,
-                stacklevel=outside(),
+        if scanty := self._scanty(budget, rows):
+            warnings.warn(f"{type(self).__name__} has {scanty}", NoiseWarning, stacklevel=outside())
+
+    def _scanty(self, budget: Budget, rows: Rows) -> str:
+        """What public numbers tell of too much noise; empty where they tell of none."""
+        n, d = self._count(budget, rows), self._coordinates(rows)
+        multiplier = math.sqrt(2) / budget.epsilon if budget.pure else noise_multiplier(budget.epsilon, budget.delta)
+        length = math.sqrt(d * (d + 1)) / budget.epsilon if budget.pure else multiplier * math.sqrt(d)
+        if n is not None and n < TOO_FEW * multiplier:
+            return (
+                f"{FEW} for this budget: a count alone would be off by about {multiplier:.0f}. What is learnt is "
+                "mostly noise."
             )
+        if n is not None and n < SCANTY * length:
+            return (
+                f"{FEW} for this budget and so many columns: noise in all of them together is as long as a sum of "
+                f"about {length:.0f} rows. What is learnt is mostly noise."
+            )
+        return ""
+
+    def _coordinates(self, rows: Rows) -> int:
+        """How many numbers are learnt for a class."""
+        return rows.width
+
+    def _warn_after(self, budget: Budget, rows: Rows) -> None:
+        few = [note for note in self.release_.notes if FEW in note]
+        if few and not self._scanty(budget, rows):
+            warnings.warn(f"{type(self).__name__}: {few[0]}.", NoiseWarning, stacklevel=outside())
 
     @abstractmethod
     def decision_function(self, X: Any) -> Any:

@@ -189,6 +189,9 @@ class HypothesisClass(PrivateClassifier):
     def _widest(self) -> int | None:
         return None  # sums are of hypotheses, not of columns
 
+    def _coordinates(self, rows: Rows) -> int:
+        return 1  # a choice
+
     def _budget(self) -> Budget:
         if isinstance(self.hypotheses, str):
             if self.hypotheses not in FAMILIES:

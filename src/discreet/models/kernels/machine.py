@@ -54,6 +54,9 @@ class KernelMachine(PrivateEstimator):
     def _n_is_limit(self) -> bool:
         return bool(self._linear()._n_is_limit)
 
+    def _coordinates(self, rows: Rows) -> int:
+        return self.n_components if self.landmarks is None else len(self.landmarks)
+
     def _widest(self) -> int | None:
         return None  # rows are mapped to features first
 

@@ -21,6 +21,7 @@ from discreet.bounds import Bounds
 from discreet.budget import Share, instead, radial
 from discreet.curator import Curator
 from discreet.images import Mixed
+from discreet.models.classifier import SCANTY
 from discreet.models.linear.problem import ADAPTS
 from discreet.models.logistic import few, together
 from discreet.models.logistic.counts import (
@@ -52,7 +53,6 @@ STRONG = 9.0  # signals: with fewer, steps get shorter still
 RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
 BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and classes are counted
-SCANTY = 1.8  # signals below which a note says so
 AHEAD = 0.4  # of what it may be worth: so far ahead of the next the likeliest class outweighs what may be noise
 SURE = 1.0  # deviations of the length of noise by which slopes must be longer, to be none
 
