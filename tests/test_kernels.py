@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from fractions import Fraction
 from importlib import import_module
 
 import numpy as np
@@ -14,21 +15,34 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from discreet import Bounds, Budget, Ledger, NotPrivateWarning
 from discreet.accounting import epsilon
-from discreet.checks import check_audit, check_stated_noise, estimator_checks, prepared
+from discreet.audit import audit
+from discreet.checks import SURE, check_audit, check_contract, check_stated_noise, estimator_checks, prepared
 from discreet.checks.specimens import Mapped, Spy
+from discreet.curator import Curator
 from discreet.engines.memory import Memory
-from discreet.events import Approximate, Pure, Repeated
+from discreet.events import Approximate, Laplace, Pure, Repeated
 from discreet.features import LandmarkFeatures, RandomFourierFeatures
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.models import LinearRegression
+from discreet.models.erm.accelerated import Minimiser
+from discreet.models.erm.losses import HuberHinge
+from discreet.models.erm.output import NoisyMinimum
+from discreet.models.erm.problem import UNIT, Unit
 from discreet.models.kernels import KernelRidge, KernelSVC
-from discreet.models.kernels.pointwise import fitted, rounds_of
+from discreet.models.kernels.farthest import Farthest, rounds_of, spread
+from discreet.models.kernels.margins import FarthestMargins, PointwiseSVC
 from discreet.models.sgd import SGDClassifier
 from discreet.query import Batch, BoundedSum
 
 BOUNDS = Bounds(-1, 1, target=(-2, 2))
 SVM = SGDClassifier(loss="hinge")
+
+
+@pytest.fixture
+def one_noise(monkeypatch):
+    """The same noise in every run of a test: what is caught once is caught always."""
+    monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", Keystream.seeded(2027))
 
 
 def waves(n=20_000, seed=0):
@@ -126,11 +140,11 @@ def test_picked_points_are_where_the_guess_is_far_off():
     rng = np.random.default_rng(0)
     points = np.column_stack([np.ones(40), rng.uniform(-1, 1, (40, 2))]) / np.sqrt(3)
     theta = np.array([0.2, 0.9, -0.5])
-    picked = np.empty((0, 3))
+    picked, farthest = np.empty((0, 3)), Farthest(points, 5, 5.0)
     for _ in range(5):
-        gap = np.abs(points @ (theta - fitted(points, picked, 5.0)))
+        gap = np.abs(points @ (theta - farthest.guess(picked)[0]))
         picked = np.vstack([picked, [gap.argmax(), points[gap.argmax()] @ theta, 1e-6]])
-    assert np.abs(points @ (theta - fitted(points, picked, 5.0))).max() < 1e-6
+    assert np.abs(points @ (theta - farthest.guess(picked)[0])).max() < 1e-6
 
 
 @pytest.mark.parametrize("event", [Pure(1.0), Approximate(1.0, 1e-6), Approximate(0.1, 1e-9)])
@@ -209,6 +223,187 @@ def test_names_of_kernels_elsewhere_are_hinted_at(machine, theirs, ours):
     assert ledger.entries == ()
 
 
+# Classification, pointwise ---------------------------------------------------------------------------
+
+
+CIRCLES = Bounds(-1.5, 1.5, classes=(0, 1))
+
+
+def circles(n, seed=0):
+    return make_circles(n, noise=0.1, factor=0.5, random_state=seed)
+
+
+def pointwise(*budget, **options):
+    return KernelSVC(*budget, **({"method": "pointwise", "n_components": 40, "bounds": CIRCLES} | options))
+
+
+def seeded(model, X, y, seed=1):
+    with pytest.warns(NotPrivateWarning):
+        return model.set_params(random_state=seed).fit(X, y)
+
+
+@pytest.mark.catalogue("CL8")
+@pytest.mark.parametrize("kernel", ["gaussian", "polynomial", product])
+@pytest.mark.parametrize(("delta", "n"), [(1e-6, None), (0.0, 5000)])
+def test_the_test_data_independent_learner_of_classes_learns(kernel, delta, n):
+    """Half of the rows are of either class; from a fixed seed."""
+    (X, y), new = circles(5000), circles(2000, seed=1)
+    options = {"kernel": kernel, "degree": 2, "n": n}
+    model = seeded(pointwise(8.0 if delta else 40.0, delta, **options), X, y)
+    assert isinstance(model.linear_, PointwiseSVC) and model.score(*new) > 0.8
+    assert "candidates" not in vars(model.linear_)  # public, and large
+
+
+def test_public_features_do_better_than_points():
+    """From fixed seeds: at ε = 1 and 2000 rows."""
+    (X, y), new = circles(2000), circles(2000, seed=1)
+    by_method = {}
+    for method in ("features", "pointwise"):
+        runs = [seeded(pointwise(1.0, method=method), X, y, seed).score(*new) for seed in range(4)]
+        by_method[method] = np.mean(runs)
+    assert by_method["features"] > 0.95 > by_method["pointwise"] > 0.6
+
+
+def test_without_noise_the_guess_is_the_machine_at_its_points():
+    """With a huge ε and as many points as directions, scores are those of the exact machine."""
+    X, _ = circles(300)
+    bounds, points = Bounds(-1.5, 1.5).matched(2), np.random.default_rng(0).uniform(-1.5, 1.5, (50, 2))
+    image = Unit.by(bounds)
+    exact = Minimiser(image, HuberHinge(0.5), 1, 5.0, 32.0, 2.0**-12, 300.0)
+    farthest = Farthest(image(Batch(points)) * UNIT, 6, 3.0)
+    rows, rng = Memory(X, (X[:, 0] > 0.2).astype(float)), Keystream.seeded(1)
+    picked, _ = FarthestMargins("points", exact, farthest).run(rows, Pure(1e7), Budget(1e7), rng)
+    theta = exact(rows, np.zeros((1, 3)))
+    np.testing.assert_allclose(farthest.guess(picked), theta, atol=1e-3)
+    assert np.linalg.norm(theta) > 0.5
+
+
+@pytest.mark.catalogue("CL8")
+@pytest.mark.parametrize(("delta", "n"), [(1e-6, None), (1e-6, 6000), (0.0, 6000)])
+def test_points_cost_what_is_declared_whatever_the_classes(delta, n):
+    X, y = waves(6000)
+    words = np.array(["low", "middle", "high"])[np.digitize(y, [-0.3, 0.3])]
+    ledger = Ledger(Budget(20.0, delta))
+    options = {"classes": ["low", "middle", "high"], "bounds": Bounds(-1, 1), "n": n, "ledger": ledger}
+    model = seeded(pointwise(20.0, delta, **options), X, words)
+    assert model.classes_.tolist() == ["high", "low", "middle"] and model.score(X, words) > 0.6
+    assert model.decision_function(X[:5]).shape == model.predict_proba(X[:5]).shape == (5, 3)
+    np.testing.assert_allclose(model.predict_proba(X[:5]).sum(axis=1), 1)
+    (entry,) = ledger.entries
+    assert 0.999 * 20.0 < epsilon(entry.event, delta) <= 20.0 == model.release_.epsilon
+    points = model.release_.parts[-1].value
+    assert points.shape == (3 * PointwiseSVC.rounds, 3) and set(points[:, 0] // 200) == {0.0, 1.0, 2.0}
+
+
+def test_what_nobody_stated_is_paid_for_also_by_points():
+    X, y = circles(5000)
+    model = seeded(pointwise(30.0, 1e-6, bounds=None), X, y)
+    assert len(model.release_.notes) == 2 and model.classes_.tolist() == [0, 1] and model.score(X, y) > 0.7
+    assert model.release_.epsilon == 30.0
+
+
+@pytest.mark.parametrize("options", [{"neighbours": "replace-one"}, {"unit": np.arange(4000) // 2}])
+def test_points_for_other_promises(options):
+    X, y = circles(4000)
+    model = seeded(pointwise(20.0, 1e-6, **options), X, y)
+    assert model.score(X, y) > 0.7 and model.release_.epsilon == 20.0
+
+
+def test_points_where_there_is_nothing_to_learn():
+    """No rows, one row, rows of one class, rows that are missing: scores are finite, and two columns of chances."""
+    for X in (np.empty((0, 2)), np.ones((1, 2)), np.full((5, 2), np.nan)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = pointwise(1.0, n=10).fit(X, np.ones(len(X), int))
+        assert np.isfinite(model.decision_function(np.eye(2))).all() and model.predict_proba(np.eye(2)).shape == (2, 2)
+        assert set(model.predict(np.eye(2))) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"method": "magic"}, ValueError, "`method` of KernelSVC is one of 'features', 'pointwise'. Got 'magic'"),
+        ({"method": None}, ValueError, "`method` of KernelSVC is one of 'features', 'pointwise'. Got None"),
+        ({"linear": SVM}, ValueError, "`linear` of KernelSVC must be None with method .*Got SGDClassifier"),
+        ({"delta": 0.0}, ValueError, "upper limit on the number of rows that is public"),
+        ({"delta": 0.0, "bounds": Bounds(-1, 1)}, ValueError, "needs `classes`"),
+        ({"classes": (0, 0)}, ValueError, "two or more distinct labels"),
+        ({"kernel": "sigmoid"}, ValueError, "kernel"),
+        ({"seed": -1}, ValueError, "seed"),
+        ({"epsilon": -1.0}, ValueError, "epsilon"),
+    ],
+)
+def test_wrong_options_of_points_are_refused_before_anything_is_charged(options, error, says):
+    X, y = circles(20)
+    ledger = Ledger(Budget(1.0, options.get("delta", 1e-6)))
+    with pytest.raises(error, match=says):
+        pointwise(ledger=ledger).set_params(**options).fit(X, y)
+    assert not ledger.entries
+
+
+NOBODY = (np.empty((0, 1)), np.empty(0))
+SOMEBODY = (np.ones((1, 1)), np.ones(1))
+
+
+@pytest.mark.catalogue("CL8")
+@pytest.mark.parametrize(("claims", "wrong"), [(None, 4), (Laplace(1.0), 2)])
+def test_an_audit_of_points_can_fail(claims, wrong, one_noise, monkeypatch):
+    """No row against one that moves a score by all that is charged for; confidence 1 - 1e-6, a fixed seed.
+
+    With one round half of ε = 2 is in one score. A twin that takes the minimum for a quarter as sensitive spends 4
+    there, more than all that is declared; one that takes it for half as sensitive more than the noise of a score does.
+    """
+    image = Unit.by(Bounds(-1, 1).matched(1))
+    exact = Minimiser(image, HuberHinge(0.5), 1, 40.0, 32.0, 2.0**-12, 1.0)
+    farthest = Farthest(image(Batch(SOMEBODY[0])) * UNIT, 1, 1.0)
+
+    def told(data):
+        curator = Curator(Memory(*data), Ledger(Budget(2.0)))
+        release = curator.run(FarthestMargins("points", exact, farthest), Budget(2.0).whole("radial"))
+        return release if claims is None else release.value[:, 1]
+
+    result = audit(told, NOBODY, SOMEBODY, event=claims, runs=900, confidence=SURE)
+    assert 0.1 < result.epsilon <= result.declared_epsilon == (2.0 if claims is None else 1.0), str(result)
+    honest = NoisyMinimum.sensitivity
+    monkeypatch.setattr(NoisyMinimum, "sensitivity", lambda self, budget: honest(self, budget) / wrong)
+    assert audit(told, NOBODY, SOMEBODY, event=claims, runs=900, confidence=SURE).violated
+
+
+@pytest.mark.parametrize("event", [Pure(3.0), Approximate(3.0, 1e-6)])
+@pytest.mark.parametrize("part", [1.0, 0.7, 1.3])
+def test_the_noise_of_points_is_as_charged(event, part, monkeypatch):
+    """1000 values about 0: their deviation is within 20% of what is charged for, that of 0.7 and 1.3 times is not."""
+    honest, farthest = Farthest.step, Farthest(np.eye(2), 1000, 1.0)
+    charged = spread(rounds_of(event, 1000)[1]) * float(farthest.step(1.0, Fraction(1)))
+    monkeypatch.setattr(Farthest, "step", lambda self, *rest: honest(self, *rest) * Fraction(part))
+    picked = farthest(np.zeros((1, 2)), 1.0, Fraction(1), event, Keystream.seeded(3))
+    assert (0.8 < picked[:, 1].std() / charged < 1.2) == (part == 1.0)
+    assert picked[0, 2] == pytest.approx(charged * part)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_scores_move_by_no_more_than_is_charged_for(neighbours):
+    """A row by itself, and against crowds that say the opposite, is left out or changes its class: exact scores."""
+    rng = np.random.default_rng(0)
+    image = Unit.by(Bounds(-1, 1).matched(3))
+    exact = Minimiser(image, HuberHinge(0.5), 3, 2.0, 32.0, 2.0**-12, 41.0)
+    most = float(exact_step(exact, neighbours))
+    seen = []
+    for crowd in range(0, 40, 3):
+        X, y = rng.choice([-1.0, 1.0], (1 + crowd, 3)), rng.integers(0, 3, 1 + crowd).astype(float)
+        X[1 : 1 + crowd // 2], y[1 : 1 + crowd // 2] = X[0], (y[0] + 1) % 3
+        other = (X[1:], y[1:]) if neighbours == "add-remove" else (X, np.r_[(y[0] + 1) % 3, y[1:]])
+        one, two = (exact(Memory(*data), np.zeros((3, 4))) for data in ((X, y), other))
+        points = image(Batch(np.r_[X, rng.uniform(-1, 1, (100, 3))])) * UNIT
+        seen.append(np.abs(points @ (one - two).T).max())
+    assert 0.95 * most < max(seen) <= most
+
+
+def exact_step(exact, neighbours):
+    farthest = Farthest(np.eye(exact.image.width), 1, 1.0, exact.columns)
+    return farthest.step(exact.radius, NoisyMinimum("", exact).sensitivity(Budget(1.0, 0.0, neighbours)))
+
+
 def test_wrong_options_charge_nothing():
     X, y = waves(100)
     ledger = Ledger(Budget(1.0, 1e-6))
@@ -237,6 +432,7 @@ SMALL = {
     "ridge": KernelRidge(4.0, n_components=5),
     "landmarks": KernelRidge(4.0, kernel=product, n_components=6),
     "pointwise": KernelRidge(4.0, 0.0, n_components=5, method="pointwise"),
+    "points of classes": KernelSVC(4.0, 0.0, n=200, n_components=5, method="pointwise"),
 }
 
 
@@ -244,6 +440,12 @@ SMALL = {
 @pytest.mark.parametrize("check", [c for c in estimator_checks() if c not in (check_audit, check_stated_noise)])
 def test_passes_the_checks(name, check):
     check(prepared(SMALL[name]))
+
+
+@pytest.mark.parametrize("check", [c for c in estimator_checks() if c not in (check_audit, check_contract)])
+def test_points_of_classes_pass_the_checks_with_a_delta(check):
+    """All but that of a shared ledger, in which it has a δ of its own."""
+    check(prepared(KernelSVC(4.0, 1e-6, n_components=5, method="pointwise")))
 
 
 LOTS = ("check_hostile_rows", "check_engines_agree")  # of queries on all rows in any order: lots are drawn row by row
@@ -257,7 +459,7 @@ def test_a_classifier_passes_the_checks(check):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ridge", "pointwise"])
+@pytest.mark.parametrize("name", ["ridge", "pointwise", "points of classes"])
 def test_survives_an_audit(name):
     """False alarms: below 1e-6."""
     check_audit(prepared(SMALL[name]), runs=150)
@@ -278,7 +480,8 @@ def test_scikit_learns_own_checks():
 def test_a_fitted_model_pickles_and_predicts_the_same():
     X, y = waves(500)
     ledger, bounds = Ledger(Budget(1.0, 1e-6)), Bounds(-1, 1, classes=(0, 1))
-    for model in (KernelRidge(bounds=BOUNDS, ledger=ledger), KernelSVC(linear=SVM, bounds=bounds)):
+    svms = KernelSVC(linear=SVM, bounds=bounds), KernelSVC(method="pointwise", bounds=bounds)
+    for model in (KernelRidge(bounds=BOUNDS, ledger=ledger), *svms):
         with pytest.raises(NotFittedError):
             model.predict(X)
         model.set_params(epsilon=1.0).fit(X, (y > 0).astype(int))

@@ -153,9 +153,13 @@ class LinearSVC(LinearClassifier):
             self._remark,
             self._to_come,
         )
-        method = output if self.method == "output" else objective_pure if self._asked.pure else objective
-        theta = method(problem)
+        theta = self._theta(problem)
         self.coef_, self.intercept_ = Unit.by(self.bounds_).units(theta)
+
+    def _theta(self, problem: Problem) -> Any:
+        """One line of coefficients per class, of rows of length 1."""
+        method = output if self.method == "output" else objective_pure if problem.budget.pure else objective
+        return method(problem)
 
     def _remark(self, remark: str) -> None:
         self._notes += (remark,)

@@ -67,10 +67,15 @@ def output(problem: Problem) -> Floats:
     rows, (share,) = limit(problem, shares)
     noise = moved(problem.budget) * length(event, columns, image.width)
     strength = float(problem.strength or max(noise / LENGTH, WEAKEST))
-    finest = min(max(SLIGHT / strength, 2.0**-16), 2.0**-8)
-    minimiser = Minimiser(image, problem.loss, columns, strength, float(problem.radius), finest, rows)
+    radius, finest = float(problem.radius), tolerance(strength)
+    minimiser = Minimiser(image, problem.loss, columns, strength, radius, finest, rows)
     noisy = NoisyMinimum("coefficients", capped(minimiser, problem))
     return np.asarray(problem.curator.run(noisy, share).value)
+
+
+def tolerance(strength: float) -> float:
+    """How exact a minimum should be where one row moves it by 1/Λ."""
+    return min(max(SLIGHT / strength, 2.0**-16), 2.0**-8)
 
 
 def length(event: Event, columns: int, width: int) -> float:

@@ -12,8 +12,10 @@ from discreet.budget import Budget
 from discreet.curator import Curator
 from discreet.engines import Rows
 from discreet.features import FixedFeatures, LandmarkFeatures, RandomFourierFeatures
+from discreet.features.base import public_seed
 from discreet.features.similarity import Kernel
 from discreet.models.base import PrivateEstimator
+from discreet.models.kernels.farthest import CANDIDATES
 
 SHIFT = ("gaussian", "laplacian")  # kernels of x - z, which have Fourier features
 
@@ -35,6 +37,7 @@ class KernelMachine(PrivateEstimator):
     degree: int
     n_components: int
     landmarks: Any
+    method: Any
     seed: int
 
     features_: FixedFeatures
@@ -82,7 +85,7 @@ class KernelMachine(PrivateEstimator):
         try:
             self._lend(linear, curator, given)
         finally:
-            for name in ("_mapped", "_to_come"):
+            for name in ("_mapped", "_to_come", "candidates"):
                 linear.__dict__.pop(name, None)
         linear.n_features_in_ = len(self.features_.get_feature_names_out())
 
@@ -90,7 +93,14 @@ class KernelMachine(PrivateEstimator):
         """BOUND: features of the rows from here on, and bounds of those."""
         self.bounds_, self.features_ = bounds, self._features(bounds).settle(bounds)
         curator.map(self.features_.image_)
+        if self.method == "pointwise":
+            self.linear_.candidates = self._candidates(bounds)
         return self.features_.out_bounds.matched(curator.width)
+
+    def _candidates(self, bounds: Bounds) -> Any:
+        """Features of public points, for "pointwise" to pick from."""
+        rng, size = public_seed(type(self).__name__, self.seed), (CANDIDATES, len(bounds.lower))
+        return self.features_.transform(rng.uniform(bounds.lower, bounds.upper, size))
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Learn from the rows, privately; see `PrivateEstimator.fit`."""

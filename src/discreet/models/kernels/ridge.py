@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Literal, Self
 
 from discreet.bounds import Bounds
 from discreet.budget import Neighbours
-from discreet.curator import Curator
-from discreet.features.base import public_seed
 from discreet.features.similarity import Kernel
 from discreet.ledger import Ledger
 from discreet.models.base import PrivateRegressor
@@ -16,8 +14,6 @@ from discreet.models.kernels.machine import KernelMachine, options_of
 from discreet.models.kernels.pointwise import PointwiseRegression
 from discreet.models.linear.model import LinearModel
 from discreet.models.linear.regression import LinearRegression, Method
-
-CANDIDATES = 200  # public points that "pointwise" picks from
 
 
 class KernelRidge(KernelMachine, PrivateRegressor):
@@ -121,14 +117,6 @@ class KernelRidge(KernelMachine, PrivateRegressor):
             return PointwiseRegression(**options_of(self))
         clip: Literal["auto"] | None = None if self.method == "auto" else "auto"  # features have no tails to clip
         return LinearRegression(method=self.method, clip=clip, **options_of(self))
-
-    def _map(self, curator: Curator, bounds: Bounds) -> Bounds:
-        made = super()._map(curator, bounds)
-        if self.method == "pointwise":
-            rng, size = public_seed(type(self).__name__, self.seed), (CANDIDATES, len(bounds.lower))
-            points = rng.uniform(bounds.lower, bounds.upper, size)
-            self.linear_.candidates = self.features_.transform(points)
-        return made
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Learn from the rows, privately; see `PrivateEstimator.fit`."""

@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 from sklearn.base import clone
 
 from discreet.bounds import Bounds
 from discreet.budget import Neighbours
 from discreet.curator import Curator
+from discreet.features.base import one_of
 from discreet.features.similarity import Kernel
 from discreet.ledger import Ledger
 from discreet.models.classifier import PrivateClassifier
 from discreet.models.kernels.machine import KernelMachine, options_of
+from discreet.models.kernels.margins import PointwiseSVC
+from discreet.models.svm import LinearSVC
+
+Method = Literal["features", "pointwise"]
 
 
 class KernelSVC(KernelMachine, PrivateClassifier):
     """Support vector machine on public features of a kernel, with differential privacy.
 
+    For kernels of x - z the features are random cosines (`RandomFourierFeatures`), for all others what public landmarks
+    tell (`LandmarkFeatures`).
+
     Parameters
     ----------
     epsilon, delta : the promise.
     kernel, gamma, degree, n_components, landmarks, seed : of the features, as in `KernelRidge`.
-    linear : the private classifier that learns from the features: `LinearSVC()` if None. Its budget, neighbours, n,
+    method : how.
+
+        | method | what leaves |
+        | --- | --- |
+        | "features" | a private linear classifier of the features; the more accurate |
+        | "pointwise" | scores of the exact machine, with noise, at public points where they are least known |
+
+        "pointwise" is the test-data-independent learner of Jain & Thakurta, to compare with: it needs several times
+        the rows.
+
+    linear : of "features", the private classifier that learns: `LinearSVC()` if None. Its budget, neighbours, n,
         bounds, classes, ledger and random_state are those given here.
     neighbours, unit, max_rows_per_unit, n, bounds, classes, ledger, random_state : as in every private classifier.
 
@@ -38,12 +56,36 @@ class KernelSVC(KernelMachine, PrivateClassifier):
     Guarantee
     ---------
     That of the linear classifier: a row's features depend on that row alone, bit for bit
-    (`mechanisms/proofs/features.md`), so neighbours stay neighbours.
+    (`mechanisms/proofs/features.md`), so neighbours stay neighbours. Of "pointwise": (ε, δ)-differential privacy for
+    adding or removing one row (or replacing one), whatever the rows, float error charged
+    (`mechanisms/proofs/pointwise.md`). Of more than two classes each is told from the rest, with 20 scores per class,
+    all of them in one account.
+
+    | data | what comes out |
+    | --- | --- |
+    | no rows, one row, rows of one class | finite scores, mostly noise |
+    | a row with something missing, or of another class | counts for nothing |
+    | delta = 0 | with `LinearSVC` and "pointwise": `n`, the number of rows or an upper limit of it, has to be given |
+    | a shared ledger, delta > 0, "pointwise" | has a δ of its own: open the ledger with `reserve=` |
 
     References
     ----------
     K. Chaudhuri, C. Monteleoni & A. Sarwate, "Differentially private empirical risk minimization", JMLR 2011, section
-    4; B. Rubinstein and others 2012; P. Jain & A. Thakurta, ICML 2013, for kernels that are no function of x - z.
+    4; B. Rubinstein and others, "Learning in a large function space", JPC 2012; P. Jain & A. Thakurta, "Differentially
+    private learning with kernels", ICML 2013, for kernels that are no function of x - z, and "pointwise".
+
+    Examples
+    --------
+    >>> import numpy as np, discreet as dc
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (5000, 2))
+    >>> y = np.where((X**2).sum(axis=1) < 0.6, "in", "out")
+    >>> bounds = dc.Bounds(-1, 1, classes=("in", "out"))
+    >>> for method in ("features", "pointwise"):
+    ...     model = KernelSVC(2.0, method=method, n_components=40, bounds=bounds).fit(X, y)
+    ...     print(model.score(X, y) > 0.8)
+    True
+    True
     """
 
     sharpest: ClassVar[dict[str, Any]] = {"n_components": 3, "n": 50}
@@ -59,6 +101,7 @@ class KernelSVC(KernelMachine, PrivateClassifier):
         degree: int = 3,
         n_components: int = 100,
         landmarks: Any = None,
+        method: Method = "features",
         linear: PrivateClassifier | None = None,
         neighbours: Neighbours = "add-remove",
         unit: Any = None,
@@ -77,6 +120,7 @@ class KernelSVC(KernelMachine, PrivateClassifier):
         self.degree = degree
         self.n_components = n_components
         self.landmarks = landmarks
+        self.method = method
         self.linear = linear
         self.neighbours = neighbours
         self.unit = unit
@@ -89,11 +133,19 @@ class KernelSVC(KernelMachine, PrivateClassifier):
         self.random_state = random_state
 
     def _linear(self) -> PrivateClassifier:
+        one_of("KernelSVC", "method", self.method, get_args(Method))
+        if self.method == "pointwise":
+            if self.linear is not None:
+                raise ValueError(
+                    'The `linear` of KernelSVC must be None with method "pointwise", which is a support vector machine '
+                    f"of its own. Got {type(self.linear).__name__}."
+                )
+            return PointwiseSVC(**options_of(self, "classes"))
         if self.linear is not None and not isinstance(self.linear, PrivateClassifier):
             raise TypeError(
                 f"The `linear` of KernelSVC must be a private classifier or None. Got {type(self.linear).__name__}."
             )
-        linear: PrivateClassifier = _default() if self.linear is None else clone(self.linear)
+        linear: PrivateClassifier = LinearSVC() if self.linear is None else clone(self.linear)
         linear.set_params(ledger=None, random_state=None, **options_of(self, "classes"))
         return linear
 
@@ -105,9 +157,3 @@ class KernelSVC(KernelMachine, PrivateClassifier):
         """The score of each class; for two classes one number, positive for the second."""
         rows = self._within(X)
         return self.linear_.decision_function(self.features_.transform(rows))
-
-
-def _default() -> PrivateClassifier:
-    from discreet.models.svm import LinearSVC
-
-    return LinearSVC()
