@@ -119,7 +119,7 @@ ELSEWHERE = {
     "HypothesisClass": "test_hypotheses.py",  # it chooses, and adds no noise
     "KernelRidge": "test_kernels.py",
     "KernelSVC": "test_erm.py",
-    "LinearSVC": "test_erm.py",
+    "LinearSVC": "test_svm.py",
     "OnlineClassifier": "test_online.py",
     "SGDClassifier": "test_sgd.py",
     "SGDRegressor": "test_sgd.py",
