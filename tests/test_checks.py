@@ -119,7 +119,7 @@ ELSEWHERE = {
     "HypothesisClass": "test_hypotheses.py",  # it chooses, and adds no noise
     "KernelRidge": "test_kernels.py",
     "KernelSVC": "test_erm.py",
-    "LinearSVC": "test_erm.py",
+    "LinearSVC": "test_svm.py",
     "OnlineClassifier": "test_online.py",
     "SGDClassifier": "test_sgd.py",
     "SGDRegressor": "test_sgd.py",
@@ -260,6 +260,14 @@ def test_a_sharper_threshold_is_caught(seeded):
         return AboveThreshold(500, 12 * EPSILON, 1000).ask(int(total[0]))
 
     assert audit(broken, BASE, NEXT, event=Laplace(1 / EPSILON), runs=4000, confidence=SURE).violated
+
+
+def test_a_number_without_noise_is_caught_among_noisy_ones():
+    """Whatever else is released beside it; the seed is fixed."""
+    rng = np.random.default_rng(3)
+    for noise in (rng.normal, rng.laplace):
+        result = audit(lambda plain, noise=noise: [*noise(size=5), plain], 0.0, 1.0, event=Gaussian(1.0), runs=100)
+        assert result.violated and result.epsilon > 2
 
 
 def test_replace_one_is_audited_too(seeded):

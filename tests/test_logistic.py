@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from scipy.stats import kstest
 from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -20,6 +21,8 @@ from discreet.models.logistic import counts, descent, moments, standard, togethe
 from discreet.models.logistic.directions import Directions, gradient, many, two
 from discreet.models.logistic.quadratic import shrunk_solution
 from discreet.query import Batch
+
+from .sabotage import answered, away, caught, exposed, law, weaken
 
 SLOPE = np.array([3.0, -1.5, 0.0, 1.0])
 BOUNDS = Bounds(-1, 1, classes=("no", "yes"))
@@ -232,6 +235,71 @@ def test_the_other_methods_behave(method):
 @pytest.mark.parametrize("method", ["gradient", "quadratic"])
 def test_the_other_methods_are_audited(method):
     behaviour.check_audit(prepared(LogisticRegression(8.0, method=method)), runs=800)
+
+
+def lone(classes, crowd=0):
+    """Public bounds; and rows of class 0, against those and one more of class 1, in a corner."""
+    X, y = np.ones((crowd + 1, 1)), np.append(np.zeros(crowd, dtype=int), 1)
+    return Bounds([-1.0], [1.0], classes=range(classes)), ((X[:-1], y[:-1]), (X, y))
+
+
+def sums(method, delta, bounds, **options):
+    model = LogisticRegression(8.0 if delta else 2.0, delta, method=method, bounds=bounds)
+    return model.set_params(**(model.sharpest | options))
+
+
+DESCENTS = pytest.mark.parametrize("method", ["auto", "gradient", "quadratic"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@DESCENTS
+def test_sums_with_too_little_noise_are_caught(method, delta, classes, monkeypatch):
+    """A third of Gaussian noise; a tenth where δ = 0, for noise of many coordinates hides most of its loss.
+
+    A plain gradient of two classes starts between them: only among rows of the other class is one row's as long as
+    noise is for. False alarms: below 1e-6; the seed is fixed.
+    """
+    halfway = (method, classes) == ("gradient", 2)
+    bounds, pair = lone(classes, 30 if halfway else 0)
+    model = sums(method, delta, bounds, **({"n": 1, "rounds": 4 if delta else 2} if halfway else {}))
+    caught(exposed(model, *pair), pair, 300, monkeypatch, 1 / 3 if delta else 1 / 10)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@DESCENTS
+def test_the_noise_of_every_sum_has_its_law(method, delta, classes, monkeypatch):
+    """Kolmogorov-Smirnov on 100 lengths of each: a p-value below 1e-7 has that probability; with half the noise, all.
+
+    At most five sums each: false alarms are below 1e-6.
+    """
+    bounds, (_, data) = lone(classes, 30)
+    model = sums(method, delta, bounds, n=31)
+
+    def chances():
+        found = [[(law(*one), away(*one, data)) for one in answered(model, data)[1]] for _ in range(100)]
+        return [kstest([length for _, length in part], part[0][0].cdf).pvalue for part in zip(*found, strict=True)]
+
+    honest = chances()
+    assert min(honest) > 1e-7 and 2 <= len(honest) <= 5
+    weaken(monkeypatch, 1 / 2)
+    assert max(chances()) < 1e-7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "delta"), [("objective", 1e-6), ("output", 1e-6), ("objective-pure", 0.0), ("output", 0.0)]
+)
+def test_minima_of_each_class_with_hardly_any_noise_are_caught(method, delta, monkeypatch):
+    """One class against the rest, of three; half the noise is caught in test_erm, where one row moves all it can.
+
+    False alarms: below 1e-6; the seed is fixed.
+    """
+    bounds, pair = lone(3)
+    model = LogisticRegression(8.0 if delta else 2.0, delta, method=method, bounds=bounds, n=1)
+    caught(model, pair, 300, monkeypatch, 1 / 10 if delta else 1 / 20)
 
 
 def test_classes_that_nobody_stated_are_paid_for():

@@ -17,6 +17,8 @@ from discreet.checks.specimens import Spy as Counting
 from discreet.engines.memory import Memory
 from discreet.models.svm import LinearSVC
 
+from .sabotage import caught
+
 SLOW = (check_hostile_rows, check_stated_noise, check_audit)
 BOUNDS = Bounds(-1, 1, classes=("no", "yes"))
 METHODS = [("objective", 1e-6), ("objective", 0.0), ("output", 1e-6), ("output", 0.0)]
@@ -258,4 +260,15 @@ def test_noise_is_as_stated_and_audits_pass(method, delta):
     model = prepared(LinearSVC(8.0, delta, method=method, strength=20.0, **public(delta, 1000)))
     if method == "output":
         check_stated_noise(copy.deepcopy(model), runs=100)
-    check_audit(copy.deepcopy(model), runs=150)
+    # of 150 runs, no attack can prove more than ε = 1.8, or μ = 2.1
+    check_audit(copy.deepcopy(model if delta else model.set_params(epsilon=1.0)), runs=150)
+
+
+@pytest.mark.slow
+@pytest.mark.catalogue("CL3")
+@methods
+def test_too_little_noise_is_caught(method, delta, monkeypatch):
+    """0.4 of Gaussian noise, a quarter where δ = 0. False alarms: below 1e-6; the seed is fixed."""
+    ones, bounds = np.ones((1, 1)), Bounds([-1.0], [1.0], classes=(0, 1))
+    model = LinearSVC(8.0 if delta else 2.0, delta, method=method, strength=20.0, n=1, bounds=bounds)
+    caught(model, ((ones[:0], ones[:0, 0]), (ones, ones[0])), 350, monkeypatch, 0.4 if delta else 1 / 4)

@@ -25,6 +25,8 @@ from discreet.release import Release
 
 Floats = NDArray[np.float64]
 
+PLAIN = 1e6  # deviations that count for two values told apart without any noise
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -193,8 +195,8 @@ def _attack(a: Floats, b: Floats, delta: float, wrong: float) -> tuple[float, fl
 
 
 def _linear(a: Floats, b: Floats) -> Callable[[Floats], Floats]:
-    spread = (a.var(axis=0) + b.var(axis=0)) / 2
-    weights = np.divide(b.mean(axis=0) - a.mean(axis=0), spread, out=np.zeros(a.shape[1]), where=spread > 0)
+    apart, spread = b.mean(axis=0) - a.mean(axis=0), (a.var(axis=0) + b.var(axis=0)) / 2
+    weights = apart * _inverse(spread, apart**2)
     return lambda outputs: np.asarray(outputs @ weights)
 
 
@@ -202,8 +204,18 @@ def _laplace(a: Floats, b: Floats) -> Callable[[Floats], Floats]:
     """The likelihood ratio of Laplace noise around two centres."""
     here, there = np.median(a, axis=0), np.median(b, axis=0)
     spread = (np.abs(a - here).mean(axis=0) + np.abs(b - there).mean(axis=0)) / 2
-    rate = np.divide(1.0, spread, out=np.zeros(a.shape[1]), where=spread > 0)
+    rate = _inverse(spread, np.abs(there - here))
     return lambda outputs: np.asarray((np.abs(outputs - here) - np.abs(outputs - there)) @ rate)
+
+
+def _inverse(spread: Floats, apart: Floats) -> Floats:
+    """1/spread; where there is none, so much that what is apart without any noise outweighs all that has some.
+
+    >>> _inverse(np.array([4.0, 0.0, 0.0]), np.array([1.0, 2.0, 0.0])).tolist()
+    [0.25, 500000.0, 0.0]
+    """
+    spread = np.where(spread > 0, spread, apart / PLAIN)
+    return np.divide(1.0, spread, out=np.zeros(len(spread)), where=spread > 0)
 
 
 def _categorical(a: Floats, b: Floats) -> Callable[[Floats], Floats]:

@@ -1,0 +1,107 @@
+"""Audits that can fail: the same one passes a mechanism and catches its twin whose noise is too small."""
+
+import math
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+from unittest import mock
+
+import numpy as np
+from scipy.stats import chi, gamma
+from sklearn.base import clone
+
+from discreet import NoiseWarning
+from discreet.audit import audit
+from discreet.curator import Curator
+from discreet.engines.memory import Memory
+from discreet.events import Gaussian
+from discreet.mechanisms import choose, norm, samplers
+from discreet.mechanisms.keystream import Keystream
+from discreet.noise import size_of
+
+SURE = 1 - 1e-6
+
+
+def caught(run, pair, runs, monkeypatch, factor, *kinds, delta=0.0):
+    """Audit a mechanism, and then its twin, as often: a sound one fails with probability below 1e-6; the seed is fixed.
+
+    Parameters
+    ----------
+    run, pair : a function of a data set, or an estimator; two neighbouring data sets.
+    factor, kinds : as in `weaken`.
+    delta : at which ε is bounded.
+    """
+    monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", Keystream.seeded(2033))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoiseWarning)  # hardly any rows are what is asked for
+        honest = audit(run, *pair, runs=runs, delta=delta, confidence=SURE)
+        assert not honest.violated, str(honest)
+        with monkeypatch.context() as patch:
+            weaken(patch, factor, *kinds)
+            broken = audit(run, *pair, runs=runs, delta=delta, confidence=SURE)
+    assert broken.violated, f"not caught: {broken}"
+    print(f"\nhonest: {honest}\nsabotaged: {broken}")  # shown by pytest -s
+
+
+def weaken(monkeypatch, factor, *kinds):
+    """All noise of the library, or that of some kinds ("gaussian", "laplace", "norm", "choice"), times a factor."""
+    factor, draw, radial, rate = Fraction(factor), samplers.unwrapped, norm.norm_noise, choose._rate
+    for kind in kinds or ("gaussian", "laplace", "norm", "choice"):
+        name, twin = {
+            "gaussian": ("gaussian.unwrapped", lambda law, scale, *rest: draw(law, scale * factor, *rest)),
+            "laplace": ("laplace.unwrapped", lambda law, scale, *rest: draw(law, scale * factor, *rest)),
+            "norm": ("norm.norm_noise", lambda d, scale, *rest: radial(d, scale * factor, *rest)),
+            "choice": ("choose._rate", lambda *numbers: rate(*numbers) / factor),
+        }[kind]
+        monkeypatch.setattr(f"discreet.mechanisms.{name}", twin)
+
+
+def exposed(estimator, data, neighbour):
+    """A fit of noisy sums, told by one number: the log of how much likelier its answers are on the neighbour.
+
+    No attack is better (Neyman & Pearson 1933), and it is made of what was released: later questions follow from
+    earlier answers, and the attacker knows both data sets, whose classes must be 0, 1, ...
+    """
+
+    def run(given):
+        release, answers = answered(estimator, given)
+        loss = sum(_loss(asked, *(away(asked, value, side) for side in (data, neighbour))) for asked, value in answers)
+        return replace(release, parts=(), value=np.array([loss]))
+
+    return run
+
+
+def answered(estimator, data):
+    """The release of a fit; and each noisy sum in it, as what was asked and the answer."""
+    answers, honest = [], Curator._answer
+
+    def spy(self, asked):
+        found = honest(self, asked)
+        answers.append((asked, found.value))
+        return found
+
+    with mock.patch.object(Curator, "_answer", spy):
+        return clone(estimator).fit(*data).release_, answers
+
+
+def away(asked, value, data):
+    """How far an answer is from the exact sum over some data, in scales of the noise that was paid for."""
+    query, exponent = asked.query, asked.query.exponent(asked.widths)
+    off = value - np.ldexp(Memory(*data).sum(query).astype(np.float64), exponent)
+    moved = math.ldexp(float(query.sensitivity(asked.widths, asked.share.budget.neighbours)), exponent)
+    return float(np.linalg.norm(off[_own(asked, off)])) / (moved * size_of(asked.event))
+
+
+def law(asked, value):
+    """The law of that distance, for the data that were asked of: of the length of noise in so many coordinates."""
+    size = len(value) * (len(value) + 1) // 2 if asked.query.symmetric else np.size(value)
+    return chi(size) if isinstance(asked.event, Gaussian) else gamma(size)
+
+
+def _own(asked, value):
+    """The entries that have noise of their own, where noise is drawn for a triangle."""
+    return np.triu_indices(len(value)) if asked.query.symmetric and asked.query.triangle else ...
+
+
+def _loss(asked, far, near):
+    return (far**2 - near**2) / 2 if isinstance(asked.event, Gaussian) else far - near
