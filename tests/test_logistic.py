@@ -271,7 +271,7 @@ def test_sums_with_too_little_noise_are_caught(method, delta, classes, monkeypat
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @DESCENTS
 def test_the_noise_of_every_sum_has_its_law(method, delta, classes, monkeypatch):
-    """Kolmogorov-Smirnov on 100 lengths of each: a p-value below 1e-7 has that probability; with half the noise, all.
+    """Kolmogorov-Smirnov on 200 lengths of each: a p-value below 1e-7 has that probability; with half the noise, all.
 
     At most five sums each: false alarms are below 1e-6.
     """
@@ -279,7 +279,7 @@ def test_the_noise_of_every_sum_has_its_law(method, delta, classes, monkeypatch)
     model = sums(method, delta, bounds, n=31)
 
     def chances():
-        found = [[(law(*one), away(*one, data)) for one in answered(model, data)[1]] for _ in range(100)]
+        found = [[(law(*one), away(*one, data)) for one in answered(model, data)[1]] for _ in range(200)]
         return [kstest([length for _, length in part], part[0][0].cdf).pvalue for part in zip(*found, strict=True)]
 
     honest = chances()

@@ -35,6 +35,7 @@ from discreet.engines.sources import opened, scan_parquet
 from discreet.errors import DiscreetWarning, EngineError, NoiseWarning, ReadError
 from discreet.events import Gaussian
 from discreet.models import (
+    KernelSVC,
     LinearRegression,
     LogisticRegression,
     OnlineClassifier,
@@ -382,6 +383,11 @@ def test_a_progress_bar_shows_too(capsys):
         sgd(None, account.retrying("monday")).set_params(progress=True).fit(classification(1))
     sgd(None, account.retrying("monday")).fit(classification())
     assert len(account.entries) == 2
+    nested = KernelSVC(1.0, n_components=3, linear=SGDClassifier(progress=True, epochs=1), bounds=Bounds(-1, 1), n=400)
+    ledger = Ledger(Budget(99.0, 1e-6)).retrying("monday")
+    nested.set_params(classes=("no", "yes"), ledger=ledger).fit(classification())
+    (states,) = ([mark.state for mark in marks] for key, marks in ledger._store._marks.items() if key != "secret")
+    assert states == ["shown", "charged", "released"]
 
 
 def test_an_error_that_may_tell_something_is_paid_for():
@@ -563,6 +569,10 @@ def test_whoever_is_overtaken_returns_what_was_released(run, monkeypatch, capsys
 
 def test_whoever_comes_second_shows_nothing():
     """What one run has used up, by a release or by showing something, another cannot show or release any more."""
+
+    def fails():
+        raise ValueError("what was learnt")
+
     for first_shows in (True, False):
         ledger = Ledger(WIDE).retrying("monday")
         one, two, three = (ledger.attempt(linear, {}, Memory(X), WIDE) for _ in range(3))
@@ -577,8 +587,11 @@ def test_whoever_comes_second_shows_nothing():
             assert one.release("mine") == "mine"
         with pytest.raises(LedgerError, match="nothing left of this one"):
             two.show()
-        with pytest.raises(LedgerError, match="nothing left of this one"), two.running():
-            raise ValueError("what was learnt")
+        with pytest.raises(LedgerError, match="nothing left of this one") as late:
+            two.run(fails)
+        assert late.value.__context__ is late.value.__cause__ is None
+        frames = [frame.frame.f_locals for frame in late.traceback]
+        assert not any(isinstance(value, ValueError) for found in frames for value in found.values())
         with pytest.raises(LedgerError, match="nothing left of this one"):
             two.charge("x", Gaussian(30.0))
         assert three.release("other") == "mine"

@@ -370,6 +370,7 @@ LIMITED = {
     "svc": private.LinearSVC(),
     "svc output": private.LinearSVC(method="output"),
     "kernels": private.KernelSVC(n_components=3),
+    "points": private.KernelSVC(n_components=3, method="pointwise"),
     "kernels, logistic": private.KernelSVC(n_components=3, linear=private.LogisticRegression()),
     **{f"logistic {method}": private.LogisticRegression(method=method) for method in get_args(Method)},
 }
@@ -400,6 +401,27 @@ def test_no_block_has_more_rows_than_a_promise_is_for(name, strategy, monkeypatc
     assert bool(limits) is model._n_is_limit
     sizes = [there for there, _ in limits]
     assert strategy == "public" or not limits or max(sizes) > 20, "blocks larger than n // 3 were among them"
+
+
+@pytest.mark.parametrize("strategy", ["subsets", "repeats"])
+def test_nobody_watches_candidates_inside_others(strategy, capsys):
+    seen = []
+    watched = private.SGDClassifier(epochs=1, callback=lambda *_: seen.append(1), progress=True)
+    model = private.KernelSVC(n_components=3, linear=watched, bounds=BOUNDS, n=60)
+    options = {"trials": 4} if strategy == "repeats" else {}
+    found = PrivateSearchCV(model, {"gamma": [0.5, 1.0]}, strategy=strategy, epsilon=1.0, delta=1e-6, **options)
+    found.fit(*labelled(60))
+    assert not seen and not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.9])
+def test_what_parts_of_the_budget_are_too_small_for_is_refused_unpaid(share):
+    """A penalty that all of ε would do for, and a part of it does not: on the blocks, or in the last fit."""
+    ledger = Ledger(Budget(9.0, 1e-5), reserve=5e-6)
+    model = private.LinearSVC(1.0, 1e-6, bounds=BOUNDS, n=300)
+    with pytest.raises(ValueError, match="strength"):
+        PrivateSearchCV(model, {"strength": [1.0, 50.0]}, refit=share, ledger=ledger).fit(*labelled(300))
+    assert ledger.entries == ()
 
 
 @pytest.mark.parametrize("strategy", ["subsets", "repeats", "public"])

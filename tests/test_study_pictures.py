@@ -48,13 +48,12 @@ def sixth():
 
 def eighth():
     sizes = tuple(235 * k for k in range(1, 51))
-    some = tuple(sizes[k - 1] for k in sy8.SOME)
     methods = (sy8.NO_NOISE, sy8.AS_RUN, sy8.AS_STATED, sy8.RIGHT, *sy8.METHODS)
     rows = [
         sy8.row(method, measure, n, e, r, 0.02 + 0.1 / (1 + e))
         for method, measure, n, e, r in product(methods, ("error", "noise over weights"), sizes, sy8.EPSILONS, (0, 1))
     ]
-    return figure(lambda figure: sy8.draw(figure, rows, sizes, some, sy8.EPSILONS, sy8.FEWER))
+    return figure(lambda figure: sy8.draw(figure, rows, sizes, sy8.EPSILONS, sy8.FEWER))
 
 
 def ninth():

@@ -40,10 +40,9 @@ import inspect
 import secrets
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import discreet
 from discreet.budget import Budget
@@ -55,12 +54,15 @@ from discreet.ledger import Ledger
 from discreet.reading import Reading
 from discreet.stores import Entry, Mark, Store
 
+T = TypeVar("T")
+
 # they change nothing of what is released
 ASIDE = ("ledger", "random_state", "callback", "progress")
 SECRET = "secret"  # no key of a run: those are digests
 LATE = (
-    "Another run of the same came first and used up its charge; nothing left of this one. Hint: run it again, and what "
-    "was released then is returned."
+    "Another run of the same was under way and has shown something, which used up the charge of both; nothing left of "
+    "this one. Hint: wait until the other has ended, and run it again: what it released is returned, or, if nothing, "
+    "this one is charged anew."
 )
 
 
@@ -247,17 +249,24 @@ class Attempt(Ledger):
 
         return call
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Around a run: an error other than a failure to read may tell something, and is marked before it is shown."""
+    def run(self, work: Callable[[], T]) -> T:
+        """What the work returns; an error other than a failure to read may tell something, and is marked before it.
+
+        Where that comes too late, what is raised instead has no trace of the error: no context, no frame that holds it.
+        """
         try:
-            yield
+            return work()
         except (ReadError, Overtaken):
             raise
-        except Exception:
+        except Exception as error:
+            failed = error
+        try:
             if self.reading.started:
                 self.show()
+        except LedgerError:
+            del failed
             raise
+        raise failed
 
     def release(self, value: Any) -> Any:
         """Commit what was released, and return it; or what another run of the same released meanwhile."""

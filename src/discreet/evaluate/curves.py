@@ -185,8 +185,12 @@ def _column(scores: Any, y: Any, positive: Any) -> Floats:
             "The scores must be one number per row, or, of two classes, two columns. Got an array of shape "
             f"{found.shape}, and {len(known)} classes."
         )
-    first = positive is not None and len(known) > 0 and known[-1] > positive  # the other class comes after it
-    return found[:, 0 if first else 1]
+    if positive is None or len(known) == 2:
+        return found[:, 0 if positive is not None and positive == known[0] else 1]
+    others = known[known != positive]
+    if len(known) and not len(others):
+        raise ValueError("Of one class alone it cannot be told which column is its own. Hint: give that column.")
+    return found[:, 0 if len(others) and others[0] > positive else 1]
 
 
 def _shares(part: Any, whole: Any) -> Floats:

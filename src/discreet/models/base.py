@@ -7,7 +7,6 @@ import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -87,7 +86,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         | none at all | an answer, of noise alone |
         | outside the bounds | are clipped |
 
-        Nothing is charged if the arguments are refused. A fit that fails changes nothing of this estimator; where it
+        Nothing is charged if the arguments are refused. A fit that fails changes nothing of this estimator (but for
+        a `NoiseWarning` made an error: by then it has been fitted); where it
         fails because rows could not be read (`ReadError`), `ledger.retrying(version)` lets it be run again unpaid.
         """
         with Undone(self) as before:
@@ -105,7 +105,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             self._remember_columns(X, rows)
             self._warn(budget, rows)
             if attempt is not None and attempt.stored is not None:
-                return self._become(before, attempt.stored)
+                return self._found(before, attempt.stored, budget, rows)
 
             bound = None if self.unit is None else Bound(self.max_rows_per_unit)
             reading = reading_of(attempt, budget, getattr(self, "callback", None) is not None)
@@ -117,8 +117,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             self._given, self._asked, self._public_count = public, budget, self._count(budget, rows)
             self._alone = self.ledger is None
             try:
-                with attempt.running() if attempt else nullcontext():
+                if attempt is None:
                     self._fit(curator)
+                else:
+                    attempt.run(lambda: self._fit(curator))
             except Overtaken as other:
                 if attempt is None:  # it is about the run that this fit is a part of
                     raise
@@ -129,12 +131,17 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             finally:
                 del self._given, self._asked, self._public_count, self._alone
             if attempt is not None and attempt.stored is not None:
-                return self._become(before, attempt.stored)
+                return self._found(before, attempt.stored, budget, rows)
             self.release_ = curator.summary(name, budget, self._notes)
             del self._notes
             if attempt is not None:
                 self._become(before, attempt.release(learnt(self)))
         self._warn_after(budget, rows)
+        return self
+
+    def _found(self, before: dict[str, Any], stored: dict[str, Any], budget: Budget, rows: Rows) -> Self:
+        """The same estimator with what an earlier run learnt, and its warnings."""
+        self._become(before, stored)._warn_after(budget, rows)
         return self
 
     def _become(self, before: dict[str, Any], learnt: dict[str, Any]) -> Self:

@@ -6,7 +6,6 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, ParamSpec, TypedDict, TypeVar
@@ -185,8 +184,12 @@ def retried(statistic: Callable[P, Release]) -> Callable[P, Release]:
                 return attempt.stored
             options["ledger"] = attempt
         try:
-            with Forgetting(), attempt.running() if attempt else nullcontext():
-                answer = statistic(*arguments, **options)
+            with Forgetting():
+                answer = (
+                    statistic(*arguments, **options)
+                    if attempt is None
+                    else attempt.run(lambda: statistic(*arguments, **options))
+                )
         except Overtaken as other:
             if attempt is None or not isinstance(other.released, Release):
                 raise

@@ -105,8 +105,12 @@ class KernelMachine(PrivateEstimator):
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Learn from the rows, privately; see `PrivateEstimator.fit`."""
         super().fit(X, y, **options)
-        self.linear_.release_ = self.release_
+        self.linear_.release_ = self.release_  # of a fit that was stored, too
         return self
+
+    def _warn_after(self, budget: Budget, rows: Rows) -> None:
+        self.linear_.release_ = self.release_
+        super()._warn_after(budget, rows)
 
     def _made(self, X: Any) -> Any:
         """The features of rows to predict for."""

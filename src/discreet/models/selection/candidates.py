@@ -17,6 +17,7 @@ from discreet.mechanisms.keystream import Keystream, default
 
 # the search sets these itself
 KEPT = {"epsilon", "delta", "neighbours", "unit", "max_rows_per_unit", "n", "classes", "ledger", "random_state"}
+WATCHERS = {"callback": None, "progress": False}  # of an estimator, or of one inside it: what shows how a fit goes
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,8 @@ def fitted(model: Any, rows: Any, rng: Keystream) -> Any:
 
     Nobody watches: a callback would see candidates that are not released, and a bar how many trials there are.
     """
-    unwatched = {"callback": None, "progress": False}.items()
-    options = {name: value for name, value in unwatched if name in model.get_params(deep=False)}
-    model.set_params(random_state=None if rng.secure else rng.bits(62), **options)
+    unwatched = {name: WATCHERS[last] for name in model.get_params() if (last := name.split("__")[-1]) in WATCHERS}
+    model.set_params(random_state=None if rng.secure else rng.bits(62), **unwatched)
     with quiet():
         return model.fit(rows)
 

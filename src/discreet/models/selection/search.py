@@ -191,9 +191,11 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         schema = Schema(curator.width, curator.columns, known and known // count, self.labelled)
         law = law_of(self.trials, 1.0 if self.eta is None and budget.pure else self.eta)
         if self.strategy == "subsets":
-            for setting in settings:  # what a candidate refuses is refused before anything is charged
-                fitted(candidate(self.estimator, setting, budget.epsilon, budget.delta, self.n), schema, default())
             inside: Any = Subsets("choice", self.estimator, settings, scale, self.n, float(self.refit))
+            for setting in settings:  # what a candidate refuses is refused before anything is charged
+                fitted(inside.on_block(setting, budget.epsilon, budget.delta), schema, default())
+                if self.refit:
+                    fitted(inside.on_all(setting, budget.epsilon, budget.delta), schema, default())
         else:
             plan = Planner(self.estimator, settings, self.n, budget, law, schema, float(self.score_share)).plan()
             inside = Repeats("choice", self.estimator, settings, scale, self.n, law, plan, schema, bool(self.pad))

@@ -47,32 +47,35 @@ class Subsets(Inside):
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """The winner."""
         assert isinstance(event, (Approximate, Pure))
-        whole = event.epsilon, event.delta if isinstance(event, Approximate) else 0.0
-        first, second = ((1 - self.refit) * ROOM, self.refit) if self.refit else (1.0, 0.0)
-        epsilon, delta = first * whole[0], first * whole[1]
-
-        count = len(self.settings) + 1
+        epsilon, delta = event.epsilon, event.delta if isinstance(event, Approximate) else 0.0
         models: list[Any] = []
-        for block in rows.blocks(count, Coins.fresh(rng)):
+        for block in rows.blocks(len(self.settings) + 1, Coins.fresh(rng)):
             if len(models) < len(self.settings):
-                made = on_block(self.estimator, self.settings[len(models)], epsilon, delta, self.n, count)
-                models.append(fitted(made, block, rng))
+                models.append(fitted(self.on_block(self.settings[len(models)], epsilon, delta), block, rng))
             else:
-                index = choose(Losses(tuple(models), **self.scale), block, epsilon, budget, rng)
+                losses = Losses(tuple(models), **self.scale)
+                index = choose(losses, block, self._first * epsilon, budget, rng)
         if not self.refit:
             return Found(index, models[index]), None
-        last = candidate(self.estimator, self.settings[index], second * whole[0], second * whole[1], self.n)
-        return Found(index, fitted(last, rows, rng)), None
+        return Found(index, fitted(self.on_all(self.settings[index], epsilon, delta), rows, rng)), None
 
+    def on_block(self, setting: dict[str, Any], epsilon: float, delta: float) -> Any:
+        """A candidate for one block, of the (ε, δ) of the whole.
 
-def on_block(estimator: Any, setting: dict[str, Any], epsilon: float, delta: float, n: int | None, blocks: int) -> Any:
-    """A candidate for one of several blocks of n rows, if n is public.
+        If n is public, it is told about how many rows a block has; but all n, which no block exceeds, where its promise
+        rests on there being no more than it was told.
+        """
+        made = candidate(self.estimator, setting, self._first * epsilon, self._first * delta, self.n)
+        return made if self.n is None or made._n_is_limit else made.set_params(n=self.n // (len(self.settings) + 1))
 
-    It is told about how many rows a block has; but all n, which no block exceeds, where its promise rests on there
-    being no more than it was told.
-    """
-    made = candidate(estimator, setting, epsilon, delta, n)
-    return made if n is None or made._n_is_limit else made.set_params(n=n // blocks)
+    def on_all(self, setting: dict[str, Any], epsilon: float, delta: float) -> Any:
+        """The winner's setting, for a fit to all rows."""
+        return candidate(self.estimator, setting, self.refit * epsilon, self.refit * delta, self.n)
+
+    @property
+    def _first(self) -> float:
+        """The part of (ε, δ) for the choice."""
+        return (1 - self.refit) * ROOM if self.refit else 1.0
 
 
 def choose(losses: Losses, rows: Rows, epsilon: float, budget: Budget, rng: Keystream) -> int:
