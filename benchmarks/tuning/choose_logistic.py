@@ -1,7 +1,7 @@
 """Choose the constants of LogisticRegression(method="auto"), by data sets that no benchmark reports.
 
     python benchmarks/tuning/choose_logistic.py [--data DIR] [--workers 2] [--only NAME ...]
-                                                [--confirm|--control|--few|--joint]
+                                                [--confirm|--control|--few|--joint|--narrow|--silent]
 
 The sets are those of development.py. The score of a setting is the mean test accuracy over all of them and ε = 0.1,
 0.3, 1, 3, 10 (δ = 1e-6, number of rows private), less twice what the mean over seeds of a set falls below the likelier
@@ -95,9 +95,10 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from development import MADE, Development, Floats, collection, control, made
+import pandas as pd
+from development import MADE, Development, Floats, collection, control, made, silent
 
-from discreet import NoiseWarning, NotPrivateWarning
+from discreet import Bounds, NoiseWarning, NotPrivateWarning
 from discreet.models import LogisticRegression
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -127,6 +128,17 @@ GRID: dict[str, tuple[float, ...]] = {
     "standard.REACH": (0.2, 0.5),
 }
 JOINT = {"descent.AHEAD": (0.3, 0.4, 0.5), "descent.SURE": (0.0, 1.0, 2.0), "few.FEW_ROWS": (26.0, 30.0)}
+# rows, and shares of all classes but the last
+NOTHING = (
+    (400, 0.8),
+    (800, 0.8),
+    (400, 0.65),
+    (1_000, 0.65),
+    (2_000, 0.65),
+    (400, 0.6, 0.14, 0.13),
+    (1_000, 0.4, 0.2, 0.2),
+    (4_000, 0.4, 0.2, 0.2),
+)
 SMALL = 2_000  # rows: no more have the sets of the joint search
 LOW = 3  # the smallest so many ε
 EARLIER = {"together.HIDDEN": 0.0, "descent.AHEAD": 0.5}  # as it was
@@ -248,6 +260,45 @@ def few() -> None:
             print(f"{table.name:24} n {'public' if public else 'private':8} {np.mean(lost):.4f} below", flush=True)
 
 
+def telling_nothing() -> None:
+    """How far below the likeliest class, with ten features that tell nothing: means over 60 seeds."""
+    print("rows, shares: below at ε = 0.1 and 0.3, number of rows private")
+    for i, (rows, *shares) in enumerate(NOTHING):
+        table = silent(500 + i, int(rows), 10, 1.0, *shares)
+        lost = [[likelier - right for right in found] for likelier, found in (_both(table, s) for s in range(60))]
+        print(f"  {rows:5} {shares}:", *(f"{below:.3f}" for below in np.mean(lost, axis=0)), flush=True)
+
+
+def _both(table: Development, seed: int) -> tuple[float, list[float]]:
+    train, test = table.split(seed)
+    X, y = table.X[train], table.y[train]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        models = [LogisticRegression(e, DELTA, bounds=table.bounds, random_state=seed) for e in (0.1, 0.3)]
+        found = [model.fit(X, y).score(table.X[test], table.y[test]) for model in models]
+    return float((table.y[test] == np.bincount(y).argmax()).mean()), found
+
+
+def narrow(folder: Path) -> None:
+    """Two columns, even classes: gender by height and weight at ε = 0.1, means over 100 draws of rows."""
+    table = pd.read_parquet(folder / "height_weight.parquet")
+    X, y = table[["height", "weight"]].to_numpy(float), pd.factorize(table["gender"])[0]
+    bounds = Bounds([50, 50], [80, 280], classes=(0, 1))
+    for rows in (200, 500, 1_000, 2_000):
+        print(f"  {rows:5} rows", end="")
+        for method in ("auto", "sgd"):
+            right = []
+            for seed in range(100):
+                order = np.random.default_rng(seed).permutation(len(y))
+                train, test = order[:rows], order[rows : rows + 2_000]
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    model = LogisticRegression(0.1, DELTA, method=method, bounds=bounds, random_state=seed)
+                    right.append(model.fit(X[train], y[train]).score(X[test], y[test]))
+            print(f"   {method} {np.mean(right):.3f}", end="", flush=True)
+        print()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     shared = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -258,9 +309,11 @@ def main() -> None:
     parser.add_argument("--control", action="store_true", help="the same on sets that no constant was searched by")
     parser.add_argument("--joint", action="store_true", help="AHEAD, SURE and FEW_ROWS together, on small sets")
     parser.add_argument("--few", action="store_true", help="how far below the likelier class, with few rows")
+    parser.add_argument("--silent", action="store_true", help="the same, where features tell nothing")
+    parser.add_argument("--narrow", action="store_true", help='"auto" and "sgd" with few rows of two columns')
     options = parser.parse_args()
-    if options.few:
-        few()
+    if options.few or options.silent or options.narrow:
+        few() if options.few else telling_nothing() if options.silent else narrow(options.data)
         return
     with ProcessPoolExecutor(options.workers) as pool:
         if options.confirm or options.control:

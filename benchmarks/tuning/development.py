@@ -218,11 +218,10 @@ def made(seed: int, rows: int, width: int, share: float, apart: float) -> Develo
     return Development(f"made {rows} x {width} {share} {apart}", X, y, bounds, rows)
 
 
-def silent(seed: int, rows: int, width: int, reach: float, share: float) -> Development:
-    """Uniform features that tell nothing of the class."""
+def silent(seed: int, rows: int, width: int, reach: float, *shares: float) -> Development:
+    """Uniform features that tell nothing of the class; the shares of all classes but the last."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-reach, reach, (rows + MOST, width))
-    y = (rng.random(rows + MOST) > share).astype(np.int64)
-    return Development(
-        f"silent {rows} x {width} {reach} {share}", X, y, Bounds(-1, 1, classes=(0, 1)).matched(width), rows
-    )
+    y = np.searchsorted(np.cumsum(shares), rng.random(rows + MOST)).astype(np.int64)
+    bounds = Bounds(-1, 1, classes=range(len(shares) + 1)).matched(width)
+    return Development(f"silent {rows} x {width} {reach} {' '.join(map(str, shares))}", X, y, bounds, rows)
