@@ -567,6 +567,44 @@ def test_whoever_is_overtaken_returns_what_was_released(run, monkeypatch, capsys
     assert run(ledger) == first[0][0]
 
 
+def test_a_stored_fit_warns_again_and_is_there():
+    """With warnings made errors, too: what was paid for can always be had."""
+    ledger = Ledger(WIDE).retrying("monday")
+    model = logistic(method="gradient", ledger=ledger).set_params(epsilon=0.001)
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", NoiseWarning)
+            with contextlib.suppress(NoiseWarning):
+                model.fit(X[:3], LABELS[:3])
+        assert model.release_ and len(ledger.entries) == 1
+        model = clone(model)
+
+
+FAILING = """
+import gc, sys, weakref
+import numpy as np
+from discreet import Bounds, Budget, Ledger
+from discreet.models import LogisticRegression
+
+gc.disable()
+rows, labels = np.ones((3, 2)), np.array(["a", "b", "c"])
+alive = weakref.ref(rows)
+ledger = Ledger(Budget(20.0, 1e-5), reserve=5e-6).retrying("monday")
+try:
+    LogisticRegression(1.0, 1e-6, bounds=Bounds(-1, 1), ledger=ledger).fit(rows, labels)
+except ValueError as error:
+    print(error)
+del rows
+print("freed" if alive() is None else "alive")
+"""
+
+
+def test_a_failed_fit_keeps_no_rows_alive():
+    """Not even until cycles are collected. By itself: pytest keeps frames of its own."""
+    done = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, text=True, check=True)
+    assert "No class has rows enough" in done.stdout and done.stdout.endswith("freed\n")
+
+
 def test_whoever_comes_second_shows_nothing():
     """What one run has used up, by a release or by showing something, another cannot show or release any more."""
 

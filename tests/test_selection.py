@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
-from discreet import Bounds, Budget, BudgetExceeded, LeakWarning, Ledger, NotPrivateWarning, NotSupported
+from discreet import Bounds, Budget, BudgetExceeded, LeakWarning, Ledger, NoiseWarning, NotPrivateWarning, NotSupported
 from discreet import checks as shipped
 from discreet import models as private
 from discreet.accounting import epsilon as epsilon_at
@@ -27,6 +27,7 @@ from discreet.audit import audit
 from discreet.budget import radial
 from discreet.checks.specimens import Spy
 from discreet.engines.memory import Memory
+from discreet.errors import ReadError
 from discreet.events import Approximate, Composed, Gaussian, Laplace, Pure
 from discreet.mechanisms import choose as choosing
 from discreet.mechanisms.keystream import Keystream
@@ -442,6 +443,66 @@ def test_nobody_watches_candidates(strategy, capsys):
         assert len(seen) == steps
     else:
         assert not seen and not shown
+
+
+def test_estimators_in_a_grid_stay_as_they_are():
+    """And the one private fit on public advice, which is released, is watched by what it was given."""
+    seen = []
+    inner = private.SGDClassifier(epochs=1, callback=lambda *_: seen.append(1))
+    model = private.KernelSVC(n_components=3, bounds=BOUNDS, n=60)
+    for strategy, options in (("subsets", {}), ("public", {"public": labelled(50, seed=9), "folds": 2})):
+        PrivateSearchCV(model, {"linear": [inner]}, strategy=strategy, epsilon=1.0, **options).fit(*labelled(60))
+        assert inner.callback is not None and bool(seen) is (strategy == "public")
+
+
+def test_a_search_shows_no_bar_and_is_retried_unpaid():
+    """Bars of its candidates are left out, so that nothing of a run was shown when its reading failed."""
+
+    class Once(Memory):
+        def blocks(self, *arguments):
+            if self.left:
+                self.left -= 1
+                raise OSError
+            return super().blocks(*arguments)
+
+    rows, account = Once(*labelled(60), labels=True), Ledger(Budget(99.0, 1e-3), reserve=1e-4)
+    rows.left = 1
+    model = private.SGDClassifier(1.0, 1e-6, epochs=1, bounds=BOUNDS, n=60, progress=True)
+    found = PrivateSearchCV(model, {"epochs": [1, 2]}, ledger=account.retrying("monday"))
+    with pytest.raises(ReadError, match="not charged a second time"):
+        found.fit(rows)
+    found.fit(rows)
+    assert len(account.entries) == 1
+
+
+def test_what_all_rows_are_too_many_for_is_refused_unpaid():
+    """Blocks and the last fit have different numbers of rows, public where one of them is replaced."""
+    ledger = Ledger(Budget(99.0, 1e-3, "replace-one"), reserve=1e-4)
+    model = private.LinearSVC(8.0, 1e-6, max_passes=200, bounds=BOUNDS, neighbours="replace-one")
+    with pytest.raises(ValueError, match="strength"):
+        PrivateSearchCV(model, {"strength": [20.0, 21.0]}, refit=0.5, ledger=ledger).fit(*labelled(3000))
+    assert ledger.entries == ()
+
+
+@pytest.mark.parametrize("strategy", ["subsets", "public"])
+def test_a_search_warns_of_what_its_receipt_tells_and_is_fitted_by_then(strategy):
+    """12 rows at ε = 0.001, where a noisy count is off by 2,000 and more: told by one of ten seeds at least."""
+    options = {"public": labelled(50, seed=9), "folds": 2} if strategy == "public" else {}
+    told = 0
+    for seed in range(10):
+        model = private.LogisticRegression(0.001, 1e-6, method="gradient", bounds=BOUNDS)
+        found = PrivateSearchCV(model, {"rounds": [1, 2]}, strategy=strategy, random_state=seed, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", NoiseWarning)
+            try:
+                found.fit(*labelled(12))
+                warned = False
+            except NoiseWarning:
+                warned = True
+        assert warned is any("too few rows" in note for note in found.release_.notes)  # fitted, in either case
+        told += warned
+    assert told
 
 
 def test_public_rows_bring_their_number():

@@ -263,10 +263,9 @@ class Attempt(Ledger):
         try:
             if self.reading.started:
                 self.show()
-        except LedgerError:
+            raise failed
+        finally:
             del failed
-            raise
-        raise failed
 
     def release(self, value: Any) -> Any:
         """Commit what was released, and return it; or what another run of the same released meanwhile."""

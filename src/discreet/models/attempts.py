@@ -53,7 +53,7 @@ def begun(estimator: Any, ledger: Ledger, budget: Budget, rows: Any) -> Attempt 
     if attempt.stored is None:
         if type(estimator).__module__.split(".")[0] != "discreet":
             _rehearse(estimator, rows)
-        if any(value for name, value in estimator.get_params().items() if name.split("__")[-1] == "progress"):
+        if estimator._watched("progress"):
             _show(attempt)  # how many steps there are may have been learnt
         if getattr(estimator, "callback", None) is not None:
             estimator.callback = attempt.shows(estimator.callback)

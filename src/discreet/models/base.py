@@ -27,7 +27,7 @@ from discreet.preprocessing import leaks
 from discreet.query import WIDEST
 from discreet.ranges import NOTE, with_bounds
 from discreet.release import Release
-from discreet.retry import Overtaken, reading_of
+from discreet.retry import Attempt, Overtaken, reading_of
 
 PRINTER = "sklearn.utils._pprint"
 
@@ -74,6 +74,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     labelled = False  # whether targets are classes
     wider = ""  # what else to do where there are too many columns
     outlook = ""  # what a failure to read means, where that is not what it means to a fit by itself
+    _hides = False  # whether fits inside it are out of sight, whatever watches them
     _alone = False  # whether one plan is all that will be charged
     _to_come: int | None = None  # how many features there will be, where rows are mapped once bounds are known
 
@@ -86,9 +87,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         | none at all | an answer, of noise alone |
         | outside the bounds | are clipped |
 
-        Nothing is charged if the arguments are refused. A fit that fails changes nothing of this estimator (but for
-        a `NoiseWarning` made an error: by then it has been fitted); where it
-        fails because rows could not be read (`ReadError`), `ledger.retrying(version)` lets it be run again unpaid.
+        Nothing is charged if the arguments are refused. A fit that fails changes nothing of this estimator; where it
+        fails because rows could not be read (`ReadError`), `ledger.retrying(version)` lets it be run again unpaid. (A
+        `NoiseWarning` that was made an error is raised once it has been fitted.)
         """
         with Undone(self) as before:
             self._refuse(options, y, is_rows(X))
@@ -104,45 +105,52 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             attempt = begun(self, ledger, budget, rows)
             self._remember_columns(X, rows)
             self._warn(budget, rows)
-            if attempt is not None and attempt.stored is not None:
-                return self._found(before, attempt.stored, budget, rows)
-
-            bound = None if self.unit is None else Bound(self.max_rows_per_unit)
-            reading = reading_of(attempt, budget, getattr(self, "callback", None) is not None)
-            reading.outlook = self.outlook
-            name, rng = type(self).__name__, noise_source(self.random_state)
-            curator = Curator(reading.of(rows), attempt or ledger, name, rng, bound)
-            reading.charges = curator._charges
-            self._notes: tuple[str, ...] = ()
-            self._given, self._asked, self._public_count = public, budget, self._count(budget, rows)
-            self._alone = self.ledger is None
-            try:
-                if attempt is None:
-                    self._fit(curator)
-                else:
-                    attempt.run(lambda: self._fit(curator))
-            except Overtaken as other:
-                if attempt is None:  # it is about the run that this fit is a part of
+            if attempt is None or attempt.stored is None:
+                try:
+                    self._run(rows, ledger, attempt, budget, public)
+                except BaseException:
+                    del rows, X, y  # what was measured dies with them, and not with the traceback
                     raise
-                attempt.stored = other.released
-            except BaseException:
-                del curator, rows, X, y  # what was measured dies with them, and not with the traceback
-                raise
-            finally:
-                del self._given, self._asked, self._public_count, self._alone
-            if attempt is not None and attempt.stored is not None:
-                return self._found(before, attempt.stored, budget, rows)
-            self.release_ = curator.summary(name, budget, self._notes)
-            del self._notes
             if attempt is not None:
-                self._become(before, attempt.release(learnt(self)))
+                self._become(before, attempt.release(learnt(self)) if attempt.stored is None else attempt.stored)
         self._warn_after(budget, rows)
         return self
 
-    def _found(self, before: dict[str, Any], stored: dict[str, Any], budget: Budget, rows: Rows) -> Self:
-        """The same estimator with what an earlier run learnt, and its warnings."""
-        self._become(before, stored)._warn_after(budget, rows)
-        return self
+    def _run(self, rows: Rows, ledger: Ledger, attempt: Attempt | None, budget: Budget, public: Bounds | None) -> None:
+        """Charge, measure, solve; of an attempt that is overtaken, take what the other released."""
+        bound = None if self.unit is None else Bound(self.max_rows_per_unit)
+        reading = reading_of(attempt, budget, self._watched("callback"))
+        reading.outlook = self.outlook
+        name, rng = type(self).__name__, noise_source(self.random_state)
+        curator = Curator(reading.of(rows), attempt or ledger, name, rng, bound)
+        reading.charges = curator._charges
+        self._notes: tuple[str, ...] = ()
+        self._given, self._asked, self._public_count = public, budget, self._count(budget, rows)
+        self._alone = self.ledger is None
+        try:
+            if attempt is None:
+                self._fit(curator)
+            else:
+                attempt.run(lambda: self._fit(curator))
+        except Overtaken as other:
+            if attempt is None:  # it is about the run that this fit is a part of
+                raise
+            attempt.stored = other.released
+            return
+        except BaseException:
+            del curator, rows
+            raise
+        finally:
+            del self._given, self._asked, self._public_count, self._alone
+        self.release_ = curator.summary(name, budget, self._notes)
+        del self._notes
+
+    def _watched(self, by: str) -> bool:
+        """Whether something is shown while it is fitted, by a `callback` or `progress`, its own or of one inside it."""
+        own = {} if self._hides else self.get_params()
+        return any(
+            value is not None and value is not False for name, value in own.items() if name.split("__")[-1] == by
+        )
 
     def _become(self, before: dict[str, Any], learnt: dict[str, Any]) -> Self:
         """The same estimator with what was learnt, and nothing of how."""

@@ -40,6 +40,13 @@ NOTE = (
 )
 
 
+def tell_of_few(estimator: PrivateEstimator) -> None:
+    """Warn of too few rows, where a note of the release says so."""
+    few = [note for note in estimator.release_.notes if FEW in note]
+    if few:
+        warnings.warn(f"{type(estimator).__name__}: {few[0]}.", NoiseWarning, stacklevel=outside())
+
+
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     """A private estimator that predicts a class.
 
@@ -132,9 +139,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return rows.width
 
     def _warn_after(self, budget: Budget, rows: Rows) -> None:
-        few = [note for note in self.release_.notes if FEW in note]
-        if few and not self._scanty(budget, rows):
-            warnings.warn(f"{type(self).__name__}: {few[0]}.", NoiseWarning, stacklevel=outside())
+        if not self._scanty(budget, rows):
+            tell_of_few(self)
 
     @abstractmethod
     def decision_function(self, X: Any) -> Any:

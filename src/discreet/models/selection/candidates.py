@@ -50,7 +50,10 @@ def candidate(estimator: Any, setting: dict[str, Any], epsilon: float, delta: fl
     """The estimator with a setting and a budget, and an account of its own, which dies with it."""
     # rows come to it as they are: what is a unit's in them is bounded by the search
     ours = {"n": n, "ledger": None, "random_state": None, **bounding(estimator, None, None)}
-    return clone(estimator).set_params(**setting, epsilon=epsilon, delta=delta, **ours)
+    own = {
+        name: clone(value, safe=False) for name, value in setting.items()
+    }  # the caller's estimators stay as they are
+    return clone(estimator).set_params(**own, epsilon=epsilon, delta=delta, **ours)
 
 
 def bounding(estimator: Any, unit: Any, limit: int | None) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
@@ -14,11 +16,13 @@ from discreet.budget import Budget, approximate, check_unit, radial
 from discreet.curator import Curator, noise_source
 from discreet.engines import Rows
 from discreet.engines.opening import as_rows, is_rows
+from discreet.errors import NoiseWarning
 from discreet.labels import refuse_kind, unit_name
 from discreet.ledger import Ledger
 from discreet.mechanisms.keystream import default
 from discreet.models.attempts import Undone
 from discreet.models.base import PrivateEstimator
+from discreet.models.classifier import tell_of_few
 from discreet.models.selection.candidates import Found, bounding, candidate, fitted, listed, quiet
 from discreet.models.selection.losses import scored
 from discreet.models.selection.plan import Planner
@@ -29,6 +33,8 @@ from discreet.models.selection.subsets import Subsets
 from discreet.models.selection.trials import law_of
 
 Strategy = Literal["subsets", "repeats", "public"]
+
+LARGER = 7.0  # deviations: no block is larger than expected by more, but for a chance of 1e-11
 
 NOTES = {
     "subsets": "fitted on one of {0} blocks of the rows and chosen on another",
@@ -118,6 +124,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
     ({'alpha': 1.0}, None)
     """
 
+    _hides = True
+
     def __init__(
         self,
         estimator: Any,
@@ -161,9 +169,14 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         if self.strategy != "public":
             return super().fit(X, y, **options)
         with Undone(self):
-            return self._on_public(X, y, options)
+            budget, rows = self._on_public(X, y, options)
+        self._warn_after(budget, rows)
+        return self
 
-    def _on_public(self, X: Any, y: Any, options: dict[str, Any]) -> Self:
+    def _warn_after(self, budget: Budget, rows: Rows) -> None:
+        tell_of_few(self)
+
+    def _on_public(self, X: Any, y: Any, options: dict[str, Any]) -> tuple[Budget, Rows]:
         """The choice costs nothing, and is the same whenever it is made: what is charged then is one fit."""
         self._refuse(options, y, is_rows(X))
         budget = self._budget()
@@ -176,29 +189,37 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         model = candidate(self.estimator, self.candidates_[place], budget.epsilon, budget.delta, self.n)
         seed = None if self.random_state is None else rng.bits(62)
         ours = bounding(model, self.unit, self.max_rows_per_unit)
-        model.set_params(random_state=seed, ledger=self.ledger, **ours).fit(rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoiseWarning)  # told below, once all is kept
+            model.set_params(random_state=seed, ledger=self.ledger, **ours).fit(rows)
         self._keep(Found(place, model))
         self._remember_columns(X, rows)
         note = "chosen on public rows"
         self.release_ = replace(model.release_, name=type(self).__name__, notes=(*model.release_.notes, note))
-        return self
+        return budget, rows
 
     def _fit(self, curator: Curator) -> None:
         budget, settings, scale = self._asked, tuple(self.candidates_), scored(self.estimator)
         whole = radial(1.0) if budget.pure else approximate(1.0)
         count = len(settings) + 1 if self.strategy == "subsets" else 1
         known = self._public_count
-        schema = Schema(curator.width, curator.columns, known and known // count, self.labelled)
+
+        def schema(rows: int | None) -> Schema:
+            return Schema(curator.width, curator.columns, rows, self.labelled)
+
         law = law_of(self.trials, 1.0 if self.eta is None and budget.pure else self.eta)
         if self.strategy == "subsets":
             inside: Any = Subsets("choice", self.estimator, settings, scale, self.n, float(self.refit))
+            block = known and min(known, known // count + math.ceil(LARGER * math.sqrt(known / count)))
             for setting in settings:  # what a candidate refuses is refused before anything is charged
-                fitted(inside.on_block(setting, budget.epsilon, budget.delta), schema, default())
+                fitted(inside.on_block(setting, budget.epsilon, budget.delta), schema(block), default())
                 if self.refit:
-                    fitted(inside.on_all(setting, budget.epsilon, budget.delta), schema, default())
+                    fitted(inside.on_all(setting, budget.epsilon, budget.delta), schema(known), default())
         else:
-            plan = Planner(self.estimator, settings, self.n, budget, law, schema, float(self.score_share)).plan()
-            inside = Repeats("choice", self.estimator, settings, scale, self.n, law, plan, schema, bool(self.pad))
+            plan = Planner(self.estimator, settings, self.n, budget, law, schema(known), float(self.score_share)).plan()
+            inside = Repeats(
+                "choice", self.estimator, settings, scale, self.n, law, plan, schema(known), bool(self.pad)
+            )
         (share,) = budget.split(whole)
         chosen = curator.run(inside, share)
         found: Found = chosen.value
