@@ -522,3 +522,14 @@ def test_mistakes_are_counted_before_they_are_learnt_from(seeded):
     assert [np.shape(part.value) for part in model.release_.parts] == [(20, 1, 4), (20, 2)]
     three = Mistakes(lambda rows: rows.X, np.eye(3))(Batch(np.eye(3), np.array([0.0, 2.0, np.nan])))
     assert three[:, 1].tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("method", ["ftrl", "tree", "igd", "giga"])
+@pytest.mark.parametrize("epsilon", [1e-3, 1e-6])
+def test_hardly_any_budget_gives_a_finite_model(method, epsilon):
+    """Noise too long for the grid of the gradients is drawn on a coarser one."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (200, 2))
+    bounds = Bounds(-1, 1, classes=(0, 1))
+    model = OnlineClassifier(epsilon, 1e-9, method=method, bounds=bounds).fit(X, (X[:, 0] > 0).astype(int))
+    assert np.isfinite(model.coef_).all() and model.release_.epsilon <= epsilon

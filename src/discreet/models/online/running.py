@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.budget import Budget
+from discreet.budget import Budget, Neighbours
 from discreet.engines import Rows
 from discreet.errors import LedgerError
 from discreet.events import Event, Gaussian
@@ -193,7 +193,7 @@ class RunningSum(Inside):
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """One noisy sum per row of the strategy's weights, in the units of the data."""
         assert isinstance(event, Gaussian)
-        sensitivity = self.query.sensitivity(self.widths, budget.neighbours) * root_above(self.strategy.squares)
+        sensitivity = self.sensitivity(budget.neighbours)
         exponent = self.query.exponent(self.widths) - self.strategy.bits
         self.past.open(self.strategy, self.query.lattices(self.widths), sensitivity, event)
         self.past.add(rows.sum(self.query))
@@ -203,6 +203,10 @@ class RunningSum(Inside):
         fine = max(0, FINE - math.frexp(noise)[1])
         noisy = add_gaussian(total * (1 << fine), sensitivity * Fraction(1 << fine), event, rng)
         return np.ldexp(noisy.astype(np.float64), exponent - fine), math.ldexp(noise, exponent)
+
+    def sensitivity(self, neighbours: Neighbours) -> Fraction:
+        """How far all that is measured, in all rounds, can move, in steps of the grid."""
+        return self.query.sensitivity(self.widths, neighbours) * root_above(self.strategy.squares)
 
 
 def _twos(t: int) -> int:

@@ -14,15 +14,17 @@ from discreet.curator import Curator
 from discreet.engines import Rows
 from discreet.engines.opening import as_rows
 from discreet.errors import BudgetExceeded
+from discreet.events import Gaussian
 from discreet.models.online.learners import Learner
 from discreet.models.online.losses import Loss, Mistakes, Shrunk, Slopes
-from discreet.models.online.running import Past, RunningSum
+from discreet.models.online.running import Past, RunningSum, Strategy
 from discreet.query import BoundedSum
 from discreet.release import Release
 
 Floats = NDArray[np.float64]
 
 NAME = "gradients"
+LONGEST = 2.0**55  # steps of a grid: no longer noise is drawn
 NOTE = "each round asked for gradients at a point that depended on earlier answers"
 
 
@@ -106,10 +108,18 @@ class Stream:
 
     def _measure(self, curator: Curator, query: BoundedSum) -> Release:
         if self.learner.strategy is not None:
-            fixed, widths = curator.expect(query)
-            inside = RunningSum(NAME, fixed, widths, self.learner.strategy, self._past)
-            return curator.run(inside, self._share)
+            return curator.run(self._running(curator, query, self.learner.strategy), self._share)
         return curator.measure(query, self._share)
+
+    def _running(self, curator: Curator, query: BoundedSum, strategy: Strategy) -> RunningSum:
+        """The sum over all rounds, on a coarser grid where ε is so small that noise would be too long for it."""
+        inside = RunningSum(NAME, *curator.expect(query), strategy, self._past)
+        event = curator.buys(self._share)
+        assert isinstance(event, Gaussian)
+        noise = event.noise_multiplier * float(inside.sensitivity(self._share.budget.neighbours))
+        if noise < LONGEST or query.bits == 1:
+            return inside
+        return self._running(curator, replace(query, bits=query.bits - 1), strategy)
 
     def _look(self, curator: Curator, w: Floats) -> list[Release]:
         if self._watch is None:
