@@ -505,6 +505,16 @@ def test_a_search_warns_of_what_its_receipt_tells_and_is_fitted_by_then(strategy
     assert told
 
 
+def test_what_is_public_of_too_few_rows_is_told_before_the_charge():
+    ledger = Ledger(Budget(99.0, 1e-3), reserve=1e-4)
+    model = private.SGDClassifier(0.001, 1e-6, epochs=1, bounds=BOUNDS, n=12)
+    found = PrivateSearchCV(model, {"epochs": [1]}, strategy="public", public=labelled(50), folds=2, ledger=ledger)
+    with warnings.catch_warnings(), pytest.raises(NoiseWarning, match="has too few rows"):
+        warnings.simplefilter("error", NoiseWarning)
+        found.fit(*labelled(12))
+    assert ledger.entries == ()
+
+
 def test_public_rows_bring_their_number():
     """A method that needs an upper limit for δ = 0 gets it from the public rows."""
     model = private.LinearSVC(1.0, 0.0, bounds=BOUNDS, n=80)

@@ -34,7 +34,7 @@ from discreet.models.selection.trials import law_of
 
 Strategy = Literal["subsets", "repeats", "public"]
 
-LARGER = 7.0  # deviations: no block is larger than expected by more, but for a chance of 1e-11
+UNLIKELY = 25.0  # a block is larger than the one rehearsed with a chance of e^-25 = 1e-11
 
 NOTES = {
     "subsets": "fitted on one of {0} blocks of the rows and chosen on another",
@@ -42,6 +42,16 @@ NOTES = {
     "repeats": "the best of a number of trials that is not told ({1}, {2:g} expected)",
     "none": "no trial was drawn, with a chance of {3:.2g}: this model has seen no row",
 }
+
+
+def _surely(mean: float) -> int:
+    """No number of independent coins with this mean is larger, but for a chance of e^-UNLIKELY (Bernstein 1924).
+
+    >>> _surely(1000.0), _surely(1.0)
+    (1233, 21)
+    """
+    third = UNLIKELY / 3
+    return math.ceil(mean + third + math.sqrt(third**2 + 2 * UNLIKELY * mean))
 
 
 def _best_has(name: str) -> Any:
@@ -190,7 +200,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         seed = None if self.random_state is None else rng.bits(62)
         ours = bounding(model, self.unit, self.max_rows_per_unit)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoiseWarning)  # told below, once all is kept
+            # what the receipt tells is told below, once all is kept; what is public is told before the charge
+            warnings.filterwarnings("ignore", r"\w+: (perhaps )?too few rows", NoiseWarning)
             model.set_params(random_state=seed, ledger=self.ledger, **ours).fit(rows)
         self._keep(Found(place, model))
         self._remember_columns(X, rows)
@@ -210,7 +221,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         law = law_of(self.trials, 1.0 if self.eta is None and budget.pure else self.eta)
         if self.strategy == "subsets":
             inside: Any = Subsets("choice", self.estimator, settings, scale, self.n, float(self.refit))
-            block = known and min(known, known // count + math.ceil(LARGER * math.sqrt(known / count)))
+            block = known and min(known, _surely(known / count))
             for setting in settings:  # what a candidate refuses is refused before anything is charged
                 fitted(inside.on_block(setting, budget.epsilon, budget.delta), schema(block), default())
                 if self.refit:
