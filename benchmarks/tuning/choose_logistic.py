@@ -68,8 +68,8 @@ cancer of 200 splits at ε = .1 and .3:
 
 (The present one is of the code as it is; the others are of shrinkage that fell to 1 as the signal grew, and of the
 worth of a class as it was before. "All" are the sets of development.py but those of control.) So but for AHEAD all of
-it is within chance there, and breast cancer flatters: it is where REST was looked for. In other units its figure is lower at
-ε = .1: every number mapped into [-1, 1] .77, into [0, 1] .76, all turned round .68.
+it is within chance there, and breast cancer flatters: it is where REST was looked for. In other units its figure is
+lower at ε = .1: every number mapped into [-1, 1] .77, into [0, 1] .76, all turned round .68.
 
 What the likeliest class is worth was its distance from an even share; from the next class (20 seeds, 14 sets of several
 classes): .6367 to .6421, covertype's seven classes .60 to .64. No gain, or as much lost as gained: FEW_ROWS that grows
