@@ -178,6 +178,26 @@ def test_a_skipped_clip_is_caught(monkeypatch):
         checks.check_hostile_rows(generous(checks.prepared(LinearRegression())))
 
 
+def test_questions_and_models_that_follow_from_rows_are_caught():
+    class Branching(LinearRegression):
+        adapts = True  # questions may follow from answers, but not from rows
+
+        def _fit(self, curator):
+            few = int(curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows))))) < 2
+            self.method = "ssp" if few else "adassp"
+            super()._fit(curator)
+
+    class Peeking(LinearRegression):
+        def _fit(self, curator):
+            super()._fit(curator)
+            self.coef_ = self.coef_ + 1e-9 * float(curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))
+
+    for cheat, says in ((Branching, "questions are asked"), (Peeking, "the model depends on the rows")):
+        with pytest.raises(AssertionError, match=says):
+            checks.check_replay(checks.prepared(cheat(4.0, 1e-6)))
+    checks.check_replay(checks.prepared(LinearRegression(4.0, 1e-6)))
+
+
 def test_an_unpaid_look_is_caught():
     class Peeking(LinearRegression):
         def _fit(self, curator):

@@ -316,15 +316,35 @@ def test_a_pure_plan_that_forks_gives_either_way_the_rest():
     plan = Budget(1.0).split(radial(1), instead(0.1), radial(1), 2)[0].plan
     first, alone, second, third = deal(plan)
     assert (first, second, third) == (Pure(0.25), Pure(0.25), Laplace(2.0))
-    assert isinstance(alone, Laplace) and 0.75 * (1 - 1e-12) < 1 / alone.scale <= 0.75
+    assert isinstance(alone, Pure) and 0.75 * (1 - 1e-12) < alone.epsilon <= 0.75
     one = curator(budget=Budget(1.0))
     one.measure(BoundedSum(x), plan.shares[0])
     assert one.ledger.spent == 1.0
 
 
 def test_a_fork_that_is_all_of_a_plan_is_the_pure_promise():
-    assert deal(BUDGET.split(instead(1.0))[0].plan) == (Laplace(1.0),)
-    assert deal(BUDGET.split(instead(0.5))[0].plan) == (Laplace(2.0),)
+    assert deal(BUDGET.split(instead(1.0))[0].plan) == (Pure(1.0),)
+    assert deal(BUDGET.split(instead(0.5))[0].plan) == (Pure(0.5),)
+    assert deal(BUDGET.split(instead(0.75), instead(0.25))[0].plan) == (Pure(0.75), Pure(0.25))
+
+
+@pytest.mark.parametrize("budget", [BUDGET, Budget(0.1, 1e-6), Budget(1.0)])
+def test_the_other_way_may_be_several_answers(budget):
+    shares = budget.split(0.1, instead(0.4), instead(0.1), 0.3, 0.6)
+    count = BoundedSum(OneHot(lambda rows: np.zeros(len(rows), np.int64), 1), order=1)
+    one, other = curator(budget=budget), curator(budget=budget)
+    for place in (0, 1, 2):
+        one.measure(count, shares[place])
+    for place in (0, 3, 4):
+        other.measure(count, shares[place])
+    for busy, place in ((one, 3), (one, 4), (other, 1), (other, 2)):
+        with pytest.raises(LedgerError, match="other way at its fork"):
+            busy.measure(count, shares[place])
+    (entry,) = one.ledger.entries
+    assert entry.event == other.ledger.entries[0].event
+    assert 0.999 * budget.epsilon < epsilon(entry.event, budget.delta) <= budget.epsilon
+    parts = [one.costs(share).epsilon for share in shares[1:3]]
+    assert parts[0] == pytest.approx(4 * parts[1])
 
 
 @pytest.mark.parametrize("taken", [1, 2, 3])
@@ -348,10 +368,11 @@ def test_only_one_way_is_gone_at_a_fork(taken):
 
 def test_forks_that_make_no_sense_are_refused():
     for parts, says in [
-        ((0.5, instead(0.5), instead(0.5), 0.5), "forks once"),
-        ((choice(1), instead(0.5), 0.5), "forks once"),
-        ((approximate(0.1), instead(0.5), 0.5), "forks once"),
+        ((instead(0.5), 0.5, instead(0.5), 0.5), "forks once"),
+        ((choice(1), instead(0.5), 0.5), "all its parts are measurements"),
+        ((approximate(0.1), instead(0.5), 0.5), "all its parts are measurements"),
         ((0.5, instead(1.5), 0.5), "at most 1"),
+        ((0.5, instead(0.6), instead(0.6), 0.5), "at most 1"),
     ]:
         with pytest.raises(ValueError, match=says):
             BUDGET.split(*parts)
@@ -372,11 +393,11 @@ def test_a_pure_fork_never_costs_more_than_its_budget():
             assert pure(as_one(plan, deal(plan))) <= plan.budget.epsilon
 
 
-def test_noise_at_a_fork_needs_an_l1_bound():
+def test_noise_at_a_fork_is_that_of_its_length():
     first, alone, _ = BUDGET.split(0.2, instead(0.5), 0.8)
     one = curator()
     one.measure(BoundedSum(x), first)
-    with pytest.raises(ValueError, match="bounded in ℓ1"):
-        one.measure(BoundedSum(x), alone)
-    found = one.measure(BoundedSum(x, order=1), alone)
-    assert found.event == one.costs(alone) and float(found.std) == pytest.approx(2**0.5 * found.event.scale, rel=1e-6)
+    found = one.measure(BoundedSum(x), alone)
+    assert isinstance(found.event, Pure) and found.event == one.costs(alone)
+    width = np.size(found.value)
+    assert float(np.max(found.std)) == pytest.approx((width + 1) ** 0.5 / found.event.epsilon, rel=1e-6)

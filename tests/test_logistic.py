@@ -20,6 +20,7 @@ from discreet.models import LinearSVC, LogisticRegression, SGDClassifier
 from discreet.models.logistic import counts, descent, moments, standard, together, walk
 from discreet.models.logistic.directions import Directions, gradient, many, two
 from discreet.models.logistic.quadratic import shrunk_solution
+from discreet.models.logistic.trust import Moved, worth
 from discreet.query import Batch
 
 from .sabotage import answered, away, caught, exposed, law, weaken
@@ -165,10 +166,10 @@ def test_a_plain_majority_is_kept(rows, width, public, below):
 def test_a_class_is_worth_how_far_it_is_ahead_of_the_next():
     """Of 80 and 20 rows, the less the vaguer they are; of three classes likewise; of one class all."""
     for doubt, least, most in ((1.0, 0.599, 0.601), (60.0, 0.1, 0.3), (1e4, 0.0, 0.01)):
-        assert least < descent.worth(counts.Counts(np.array([80.0, 20.0]), doubt / np.sqrt(2))) < most
-    assert descent.worth(counts.Counts(np.array([60.0, 20.0, 20.0]), 0.1)) == pytest.approx(0.5, abs=0.001)
-    assert descent.worth(counts.Counts(np.full(3, 50.0), 0.1)) == pytest.approx(0.0, abs=0.001)
-    assert descent.worth(counts.Counts(np.array([3.0]), 40.0)) == 1.0
+        assert least < worth(counts.Counts(np.array([80.0, 20.0]), doubt / np.sqrt(2))) < most
+    assert worth(counts.Counts(np.array([60.0, 20.0, 20.0]), 0.1)) == pytest.approx(0.5, abs=0.001)
+    assert worth(counts.Counts(np.full(3, 50.0), 0.1)) == pytest.approx(0.0, abs=0.001)
+    assert worth(counts.Counts(np.array([3.0]), 40.0)) == 1.0
 
 
 @pytest.mark.parametrize("method", ["auto", "gradient", "quadratic", "objective", "output"])
@@ -500,10 +501,10 @@ def test_classes_far_apart_are_as_sure_as_they_are():
 def test_what_noise_would_have_made_is_taken_off():
     """Of 400 draws of noise alone, with one class far ahead hardly any is left; what is beyond doubt stays."""
     noise = np.random.default_rng(0).normal(size=(400, 1, 11))
-    left = [descent.trust(one, np.eye(11), 1.0) for one in noise]
+    left = [Moved(one, np.eye(11)).trust(1.0) for one in noise]
     assert np.mean([weight > 0 for weight in left]) < 0.2 and np.mean(left) < 0.04
-    assert all(descent.trust(one, np.eye(11), 0.0) == 1 for one in noise)
-    assert descent.trust(100 * noise[0], np.eye(11), 1.0) > 0.999
+    assert all(Moved(one, np.eye(11)).trust(0.0) == 1 for one in noise)
+    assert Moved(100 * noise[0], np.eye(11)).trust(1.0) > 0.999
 
 
 def grown_together(n, seed, width=30):
@@ -598,12 +599,6 @@ def test_a_solution_without_noise_is_the_solution():
     X = rng.normal(size=(500, 4))
     gram, products = X.T @ X, X.T @ rng.normal(size=(500, 2)) + 50
     np.testing.assert_allclose(shrunk_solution(gram, 1e-9, products, 1e-9), np.linalg.solve(gram, products), rtol=1e-3)
-
-
-def test_recounts_keep_the_shape_of_correlations():
-    query = counts.all_again(3, 2, "look")
-    total = query(Batch(np.ones((4, 1)), np.array([0.0, 1.0, 1.0, np.nan]))) * 2.0 ** query.exponent((3, 3))
-    np.testing.assert_allclose(total, np.diag([1.0, 2.0, 0.0]), atol=1e-6)
 
 
 @pytest.mark.parametrize(("classes", "delta"), [(6, 0.0), (6, 1e-6), (3, 0.0)])

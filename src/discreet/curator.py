@@ -369,11 +369,11 @@ class Curator:
 
     def _refuse_other_way(self, right: Share | Lot) -> None:
         """Raise where a plan has taken one way at its fork, and this share is of the other."""
-        fork = right.plan.fork
-        if fork is None or not isinstance(right, Share) or right.index < fork:
+        if right.plan.fork is None or not isinstance(right, Share) or right.index < right.plan.fork:
             return
-        gone = [one.index for one in self._used if isinstance(one, Share) and one.plan is right.plan]
-        if any(index > fork if right.index == fork else index == fork for index in gone):
+        after = [one.index for one in self._used if isinstance(one, Share) and one.plan is right.plan]
+        other = right.plan.other_way
+        if any((index in other) != (right.index in other) for index in after if index >= other.start):
             raise LedgerError("This plan has gone the other way at its fork: both ways were not paid for.")
 
     def _same_process(self) -> None:

@@ -29,7 +29,7 @@ def deal(plan: Plan) -> tuple[Event, ...]:
     epsilon, delta = plan.budget.epsilon, plan.budget.delta
     pairs = list(zip(plan.parts, plan.weights, strict=True))
     if plan.fork is not None:
-        return _forked(plan, plan.fork)
+        return _forked(plan)
     if any(part.kind == "minimum" for part in plan.parts):
         _refuse_minima(plan)
     if all(part.kind == "approximate" for part in plan.parts) and not plan.budget.pure and plan.rounds == 1:
@@ -53,9 +53,9 @@ def deal(plan: Plan) -> tuple[Event, ...]:
 
 def as_one(plan: Plan, events: tuple[Event, ...]) -> Event:
     """All that a plan may do, as one event, given what each share buys."""
-    fork = plan.fork
-    if fork is not None and fork + 1 < len(events):
-        events = (*events[:fork], Either((events[fork], _together(events[fork + 1 :]))))
+    before, after = plan.other_way.start, plan.other_way.stop
+    if before < after < len(events):
+        events = (*events[:before], Either((_together(events[before:after]), _together(events[after:]))))
     one = _together(events)
     whole = one if plan.rate == 1 else Sampled(plan.rate, one)
     return whole if plan.rounds == 1 else Repeated(whole, plan.rounds)
@@ -65,35 +65,38 @@ def _together(events: tuple[Event, ...]) -> Event:
     return events[0] if len(events) == 1 else Composed(events)
 
 
-def _forked(plan: Plan, fork: int) -> tuple[Event, ...]:
-    """What each share buys where one may be used in place of all after it: whichever is, the plan costs its budget.
+def _forked(plan: Plan) -> tuple[Event, ...]:
+    """What each share buys where some may be used in place of all after them: whichever are, the plan costs its budget.
 
     With a δ all Gaussians get their shares of μ², and the fork its share of ε, all of them scaled by one factor.
     """
     epsilon, delta = plan.budget.epsilon, plan.budget.delta
-    before, after = plan.parts[:fork], plan.parts[fork + 1 :]
-    if not after:
-        return (_within(Fraction(plan.parts[fork].weight) * Fraction(epsilon)),)
-    others = tuple(plan.weights[:fork] + plan.weights[fork + 1 :])
+    start, stop = plan.other_way.start, plan.other_way.stop
+    alone, others = plan.weights[start:stop], plan.weights[:start] + plan.weights[stop:]
+    if not others:
+        return _within(Fraction(epsilon) * min(Fraction(1), sum(map(Fraction, alone))), alone)
     if plan.budget.pure:
-        events = scaled(tuple(PURE[p.kind](w) for p, w in zip(before + after, others, strict=True)), epsilon, 0.0)
-        rest = curves.pure_total(Composed(events[fork:]))
+        kinds = [part.kind for part in plan.parts if part.kind != "instead"]
+        events = scaled(tuple(PURE[kind](weight) for kind, weight in zip(kinds, others, strict=True)), epsilon, 0.0)
+        rest = curves.pure_total(Composed(events[start:]))
         assert rest is not None
-        return (*events[:fork], _within(rest), *events[fork:])
+        return (*events[:start], *_within(rest, alone), *events[start:])
     gaussians = tuple(Gaussian(1 / math.sqrt(weight)) for weight in others)
-    alone = Laplace(mu(epsilon, delta) / (plan.parts[fork].weight * epsilon))
-    templates = (*gaussians[:fork], Either((alone, Composed(gaussians[fork:]))))
-    *found, either = scaled(templates, epsilon * (1 - 1e-9), delta)
-    assert isinstance(either, Either) and isinstance(either.events[1], Composed)
-    return (*found, either.events[0], *either.events[1].events)
+    size = epsilon / mu(epsilon, delta)
+    pure = Composed(tuple(Pure(weight * size) for weight in alone))
+    *found, either = scaled(
+        (*gaussians[:start], Either((pure, Composed(gaussians[start:])))), epsilon * (1 - 1e-9), delta
+    )
+    assert isinstance(either, Either)
+    one, other = either.events
+    assert isinstance(one, Composed) and isinstance(other, Composed)
+    return (*found, *one.events, *other.events)
 
 
-def _within(epsilon: Fraction) -> Laplace:
-    """Laplace noise of at most this ε."""
-    scale = float(1 / epsilon)
-    while 1 / Fraction(scale) > epsilon:
-        scale = math.nextafter(scale, math.inf)
-    return Laplace(scale)
+def _within(epsilon: Fraction, weights: tuple[float, ...]) -> tuple[Pure, ...]:
+    """Pure events that have at most this ε together, each as much as its weight says."""
+    total = sum(map(Fraction, weights))
+    return tuple(Pure(curves.downward(epsilon * Fraction(weight) / total)) for weight in weights)
 
 
 def _refuse_minima(plan: Plan) -> None:

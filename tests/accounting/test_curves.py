@@ -1,13 +1,16 @@
 """What single events cost, against high precision."""
 
 import math
+from fractions import Fraction
 
 import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.curves import amplified, mu, pure, renyi, slack
+from discreet import NotSupported
+from discreet.accounting import delta
+from discreet.accounting.curves import amplified, choice_within, mu, pure, renyi, slack
 from discreet.events import Approximate, Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
 
 mpmath.mp.dps = 30
@@ -39,6 +42,44 @@ def test_mu_of_a_pure_event_covers_randomised_response_and_no_more(epsilon):
         wanted = mpmath.tanh(mpmath.mpf(epsilon) / 2)
         assert mpmath.erf(cover) >= wanted
         assert mpmath.erf(cover * (1 - mpmath.mpf("1e-11"))) < wanted
+
+
+@given(epsilon=epsilons)
+@settings(max_examples=60, deadline=None)
+def test_mu_of_a_choice_covers_every_bounded_range_and_no_more(epsilon):
+    """Two outcomes whose log odds differ by ε, wherever they are: the worst there is; in the middle it is μ itself."""
+
+    def needs(centre):
+        low, high = (1 / (1 + mpmath.exp(-(centre + side * mpmath.mpf(epsilon) / 2))) for side in (-1, 1))
+        return mpmath.sqrt(2) * (mpmath.erfinv(2 * high - 1) - mpmath.erfinv(2 * low - 1))
+
+    with mpmath.workdps(60):
+        found = mpmath.mpf(mu(Choice(epsilon)))
+        for centre in (0, epsilon / 4, -epsilon / 2, epsilon, 1.0, -3.0, 8.0, 20.0):
+            if abs(centre) + epsilon / 2 < 60:
+                assert needs(mpmath.mpf(centre)) <= found
+        if epsilon < 60:
+            assert needs(0) > found * (1 - mpmath.mpf("1e-11"))
+    assert mu(Choice(epsilon)) <= mu(Choice(epsilon, "permute-and-flip"))
+
+
+@pytest.mark.parametrize("multiplier", [300.0, 36.0, 4.0, 1.0, 0.3, 0.1, 0.02])
+def test_a_choice_within_a_gaussian_is_nowhere_dearer(multiplier):
+    event = Composed((Gaussian(multiplier * math.sqrt(2)), Gaussian(multiplier * math.sqrt(2))))
+    choice = Choice(choice_within(event))
+    assert 0.97 * mu(event) < mu(choice) <= mu(event)
+    for share in (0.0, 0.1, 0.25, 0.5, 0.75, 0.95):
+        assert delta(choice, share * choice.epsilon) <= delta(event, share * choice.epsilon) * (1 + 1e-9)
+    for order in (2, 5, 30):
+        assert renyi(choice, order) <= renyi(event, order) * 1.0001
+
+
+def test_a_choice_within_what_is_pure_has_its_epsilon():
+    assert choice_within(Composed((Pure(0.25), Laplace(4.0)))) == 0.5
+    assert Fraction(choice_within(Repeated(Pure(0.1), 3))) <= 3 * Fraction(0.1)
+    for mixed in (Composed((Pure(0.1), Gaussian(1.0))), Sampled(0.5, Gaussian(1.0))):
+        with pytest.raises(NotSupported, match="Gaussians alone, or by pure events alone"):
+            choice_within(mixed)
 
 
 def test_mu_of_huge_epsilons_is_finite_and_grows():

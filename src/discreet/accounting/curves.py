@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import minimum
+from discreet.errors import NotSupported
 from discreet.events import Approximate, Choice, Either, Event, Gaussian, Laplace, Minimum, Pure, Sampled, flatten
 
 UP = 1 + 1e-12
@@ -108,6 +109,11 @@ def upward(exact: Fraction) -> float:
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
+def downward(exact: Fraction) -> float:
+    """The largest double that is not above `exact`."""
+    return -upward(-exact)
+
+
 def root(square: Fraction) -> float:
     """The square root, rounded up to a double.
 
@@ -191,8 +197,9 @@ def _mu_squared(event: Event) -> Fraction:
         return max(Fraction(mu(way)) ** 2 for way in event.events)
     if isinstance(event, Sampled):
         return Fraction(mu(event.event)) ** 2 if event.rate > 0 else Fraction(0)
-    epsilon = pure(event)
-    return Fraction(mu_of_pure(epsilon)) ** 2
+    if isinstance(event, Choice) and event.rule == "exponential":  # of bounded range
+        return Fraction(mu_of_pure(event.epsilon / 2)) ** 2
+    return Fraction(mu_of_pure(pure(event))) ** 2
 
 
 def terms(event: Minimum) -> tuple[float, float, bool]:
@@ -221,6 +228,28 @@ def mu_of_pure(epsilon: float) -> float:
 
 def _normal(x: float) -> float:
     return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
+def choice_within(event: Event) -> float:
+    """The largest ε of a choice by the exponential mechanism that events of one kind cover: Gaussian, or pure.
+
+    Its trade-off between errors lies above that of a Gaussian with the same μ, and of anything pure with the same ε: so
+    whoever has paid for such events may choose in their place (`mechanisms/proofs/accounting.md`, 1.5).
+
+    >>> round(choice_within(Gaussian(4.0)), 6), choice_within(Pure(0.25))
+    (0.399226, 0.25)
+    """
+    total = pure_total(event)
+    if total is not None:
+        return downward(total)
+    if not only_gaussian(event):
+        raise NotSupported("A choice is paid for by Gaussians alone, or by pure events alone.")
+    size = mu(event)
+    x = size / math.sqrt(8)  # mu_of_pure(ε/2) = μ, that is ε = 2 log(Φ/(1 - Φ)) at μ/2; beyond 30, Φ > 1 - e^(-μ²/8)/2
+    epsilon = 2 * (math.log1p(math.erf(x)) - math.log(math.erfc(x))) if size < 30 else size * size / 4
+    while mu(Choice(epsilon)) > size:
+        epsilon *= 1 - 1e-12
+    return epsilon
 
 
 # Rényi -----------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from discreet.checks.behaviour import (
     check_stated_noise,
 )
 from discreet.checks.engines import check_engine, engine_checks
+from discreet.checks.replay import check_replay
 from discreet.checks.specimens import Asked, prepared, private_estimators, private_statistics
 from discreet.checks.units import check_units
 from discreet.release import Release
@@ -52,6 +53,7 @@ __all__ = [
     "check_private_estimator",
     "check_private_statistic",
     "check_refusal_changes_nothing",
+    "check_replay",
     "check_seeded",
     "check_spends_what_it_declares",
     "check_stated_noise",
@@ -92,6 +94,7 @@ def estimator_checks() -> list[Callable[[Any], None]]:
         check_hostile_rows,
         check_bad_rows_add_nothing,
         check_engines_agree,
+        check_replay,
         check_units,
         check_nothing_escapes,
         check_leaves_data_alone,

@@ -11,16 +11,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.accounting import curves
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours, choice
 from discreet.curator import Curator
 from discreet.engines import Rows
-from discreet.events import Choice, Event
+from discreet.events import Choice, Composed, Event, Gaussian, Pure
 from discreet.images import missing
 from discreet.inside import Inside
 from discreet.labels import codes_of, ordered
 from discreet.ledger import Ledger
-from discreet.mechanisms.choose import exponential
+from discreet.mechanisms.choose import exponential, permute_and_flip
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.classifier import PrivateClassifier
 from discreet.models.families import FAMILIES, Conjunction, Stump
@@ -256,17 +257,31 @@ class Agreement(Inside):
     ----------
     query : a table per hypothesis, of rows by (predicted, true) class.
     gains : of each cell, whole numbers within 0 and 2^20.
+    favour : one public number per hypothesis; where no row tells them apart, it is the logarithm of their odds.
+
+    It runs under a `Choice`, or in the place of Gaussian or pure events that cover one (`curves.choice_within`).
     """
 
     name: str
     query: BoundedSum
     gains: tuple[int, ...]
+    favour: tuple[float, ...] = ()
     proof: ClassVar[str] = "hypotheses"
-    pays: ClassVar[tuple[type[Event], ...]] = (Choice,)
+    pays: ClassVar[tuple[type[Event], ...]] = (Choice, Gaussian, Pure, Composed)
+
+    def check(self, event: Event) -> None:
+        """Raise, before anything is charged, if there is no proof, or the event covers no choice."""
+        super().check(event)
+        self._epsilon(event)
+
+    @staticmethod
+    def _epsilon(event: Event) -> float:
+        return event.epsilon if isinstance(event, Choice) else curves.choice_within(event)
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """The index of the hypothesis."""
-        assert isinstance(event, Choice) and isinstance(self.query.left, OneHot) and self.query.right is None
+        epsilon = self._epsilon(event)
+        assert isinstance(self.query.left, OneHot) and self.query.right is None
         assert len(self.gains) == self.query.left.size and all(0 <= gain <= 1 << BITS for gain in self.gains)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a hypothesis's warning would tell of a row
@@ -274,7 +289,11 @@ class Agreement(Inside):
         counts = counts.reshape(self.query.left.columns, self.query.left.size).astype(object)
         scores = 2 * (counts @ np.array(self.gains, dtype=object))
         step = (1 << BITS) if budget.neighbours == "add-remove" else 2 << BITS
-        return exponential(scores, event.epsilon, step, rng), None
+        for place, odds in enumerate(self.favour):  # the exponent of a hypothesis is ε·score/(2·step)
+            scores[place] += round(2 * step * odds / epsilon)
+        # permute-and-flip has no bounded range, but loses less: it is pure, and for what is pure it will do
+        rule = exponential if isinstance(event, Choice) or math.isinf(curves.pure(event)) else permute_and_flip
+        return rule(scores, epsilon, step, rng), None
 
 
 def _rehearse(hypotheses: Sequence[Any], row: Floats) -> None:

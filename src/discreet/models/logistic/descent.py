@@ -4,9 +4,10 @@ Why it is accurate: features get a common scale by means and deviations that cos
 whitened as far as a noisy look at their correlations can be trusted, so that few steps go far; each row's gradient is
 clipped as a whole, at a size where a row counts for about as much as any other; where noise hides features one by one,
 rows lean towards the average of all (`together.py`); steps get longer as the loss gets flatter, and shorter where there
-is much noise; later ones are averaged, which averages their noise; and what noise may have made of the slopes counts
-for as little as the likeliest class is worth. All constants depend on public numbers and on what was released: how many
-rows, columns and how much budget there are, through ρ, the size of the noise in X'X relative to it.
+is much noise; later ones are averaged, which averages their noise; what noise may have made of the slopes counts for as
+little as the likeliest class is worth (`trust.py`); and unless slopes are plain to see, the last part of the budget is
+for the rows to say whether they are any good (`verdict.py`). All constants depend on public numbers and on what was
+released: how many rows, columns and how much budget there are, through ρ, the size of the noise in X'X relative to it.
 """
 
 from __future__ import annotations
@@ -18,26 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.budget import Share, instead, radial
+from discreet.budget import Share, radial
 from discreet.curator import Curator
 from discreet.images import Mixed
 from discreet.models.classifier import SCANTY
 from discreet.models.linear.problem import ADAPTS
 from discreet.models.logistic import few, together
-from discreet.models.logistic.counts import (
-    FEW,
-    Counts,
-    Number,
-    all_again,
-    class_counts,
-    shares_of,
-    too_few,
-    total_rows,
-)
+from discreet.models.logistic.counts import FEW, Counts, Number, class_counts, shares_of, too_few, total_rows
 from discreet.models.logistic.directions import Directions
 from discreet.models.logistic.moments import shrunk_correlations, spectral, trusted, whitening
 from discreet.models.logistic.problem import Fit, Problem, around_zero
 from discreet.models.logistic.standard import all_together, one_by_one
+from discreet.models.logistic.trust import Moved, worth
+from discreet.models.logistic.verdict import held_back, verdict
 from discreet.models.logistic.walk import Path, Walk
 from discreet.models.scaling import Standard
 from discreet.query import WIDEST, BoundedSum, Image
@@ -52,14 +46,15 @@ STEP, STEP_POWER = 1.2, 0.4  # the longest step along an average gradient, and h
 STRONG = 9.0  # signals: with fewer, steps get shorter still
 RADIUS = 1.5  # of a row in the look, in typical lengths
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
-BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and classes are counted
-AHEAD = 0.4  # of what it may be worth: so far ahead of the next the likeliest class outweighs what may be noise
-SURE = 1.0  # deviations of the length of noise by which slopes must be longer, to be none
+BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and is not asked for
+PLAIN = 0.7  # of the slopes is surely no noise: with less, rows are asked whether they are any good
 
 LOOK = "correlations"
 FAINT = (
     "much noise for this many rows: coefficients were shrunk to {:.0%} of what was found, towards class shares alone"
 )
+JUDGED = "what was learnt of the features was no better than {}, which was chosen"
+CLASS, LINE = "a class for all rows", "a line along which all numbers grow"
 CLIPPED = "features were clipped at {:g} standard deviations from their means: coefficients are of the clipped values"
 
 
@@ -98,48 +93,41 @@ class Setting:
 
 
 def descent(problem: Problem) -> Fit:
-    """Release class counts, moments and gradients; follow them.
+    """Release class counts, moments and gradients; follow them; and let the rows judge where they lead.
 
     | data | what comes out |
     | --- | --- |
-    | fewer rows than the noise needs | the likelier class where the plan may fork (`few.py`); else mostly noise |
+    | fewer rows than slopes need | a class for all of them, or a line across them (`few.py`) |
+    | features that tell nothing | the likeliest class, nearly always (`verdict.py`) |
     | one class only | that class, nearly always |
     | constant or collinear columns | finite coefficients |
     """
     if few.surely_few(problem):
-        bounds, (whole,) = problem.deal(instead(1.0))
-        return few.likelier(problem, bounds, whole, Number(float(problem.n or 0), 0.0))
+        bounds, shares = problem.deal(*few.whole())
+        return few.chosen(problem, bounds, Number(float(problem.n or 0), 0.0), shares)
 
-    forks = few.forks(problem)
-    bounds, for_counts, fork, (for_moments, for_look, *for_steps) = _dealt(problem, forks)
+    bounds, plan = _dealt(problem)
     bounds = bounds if problem.intercept else around_zero(bounds)
     curator = problem.curator
 
     # PRIVATISE: how many rows of each class; how noisy all else will be follows from it
-    counts = class_counts(curator, for_counts, problem.classes())
-    rows, moments = counts.total, [for_moments]
-    if fork:
-        for_again, for_class = fork
-        if few.surely_many(rows, problem):
-            moments.append(for_again)
-        else:
-            rows, scarce = few.counted_again(rows, problem, for_again)
-            if scarce:
-                return few.likelier(problem, bounds, for_class, rows)
+    counts = class_counts(curator, plan.counts, problem.classes())
+    rows, moments = counts.total, [plan.moments]
+    if plan.again and few.surely_many(rows, problem):
+        moments.append(plan.again)
+    elif problem.intercept and problem.classes() > 1:
+        rows, scarce = few.counted(rows, problem, plan.again)
+        if scarce:
+            return few.chosen(problem, bounds, rows, plan.instead or (plan.moments, plan.look, *plan.steps))
     n = total_rows(rows, problem.n)
 
-    # BOUND + SUMMARISE + PRIVATISE: means and deviations, then a look at the correlations, or at the classes again
+    # BOUND + SUMMARISE + PRIVATISE: means and deviations, then a look at the correlations, unless noise would hide them
     standard = (all_together if _hidden(problem, bounds, n) else one_by_one)(problem, bounds, n, *moments)
-    blind = _blind(problem, len(counts.value), for_look, n)
-    image: Image = standard.rows
-    white, kept = np.eye(problem.width), 0.0
-    if blind:
-        found = curator.measure(all_again(problem.width, len(counts.value), LOOK), for_look)
-        more = Counts.on_diagonal(found, len(counts.value))
-        counts, rows = counts.and_by(more), rows.and_by(more.total)
-        n = total_rows(rows, problem.n)
-    else:
-        image, white, kept = _white(curator, standard, for_look, n)
+    blind = _blind(problem, plan.look, n)
+    image, white, kept = (
+        (standard.rows, np.eye(problem.width), 0.0) if blind else _white(curator, standard, plan.look, n)
+    )
+    shares = (*plan.steps, plan.look) if blind else plan.steps
 
     # SUMMARISE + PRIVATISE: gradients, each where the ones before have led
     start = few.by_shares(counts, problem)
@@ -149,63 +137,34 @@ def descent(problem: Problem) -> Fit:
         white = together.leaning(together.average(bounds))
         image = Mixed(standard.scaled, standard.frame @ white)
         setting = Setting(setting.noise, float((white**2).sum()))
-    step = setting.step(kept) * flatness(counts)
-    level = white[0] if problem.intercept and not blind else None
     walk = Walk(
         curator,
         Directions(image, problem.width),
         setting.clip,
         n,
-        step,
-        level,
+        setting.step(kept) * flatness(counts),
+        white[0] if problem.intercept and not blind else None,
         rarest(counts),
         math.sqrt(setting.width),
     )
     curator.keep()
-    path = Path((np.asarray(np.linalg.solve(white, start.T).T),))
-    for i, share in enumerate(for_steps):
-        path = walk.on(path, share, f"round {i + 1}")
+    back = len(shares) - held_back(problem, shares, n)
+    path = walk.along(Path((np.asarray(np.linalg.solve(white, start.T).T),)), shares[:back])
+    moved = Moved.by(walk, path, white, start)
+    judged = back < len(shares) and moved.signal < PLAIN
+    if not judged:
+        moved = Moved.by(walk, walk.along(path, shares[back:]), white, start)
 
     # SOLVE: what noise may have made of it counts for as little as the likeliest class is worth
-    theta, noise = walk.end(path)
-    moved, covariance = np.asarray(theta @ white.T - start), noise**2 * white @ white.T
-    weight = trust(moved, covariance, worth(counts)) if problem.intercept else 1.0
-    notes = (ADAPTS, *([FEW] if scanty else []), *([FAINT.format(weight)] if weight < 0.5 else []))
-    notes += (CLIPPED.format(problem.clip),) if standard.clips else ()
-    return Fit((start + weight * moved) @ standard.frame.T, bounds, standard.narrow, notes)
-
-
-def worth(counts: Counts) -> float:
-    """What to name the likeliest class alone is worth, from 0 to 1: how far it is ahead of the next one.
-
-    >>> round(worth(Counts(np.array([9_000.0, 1_000.0]), 1.0)), 3), worth(Counts(np.array([5.0]), 1.0))
-    (0.8, 1.0)
-    """
-    first, second = (*np.sort(shares_of(counts))[::-1], 0.0)[:2]
-    return float((first - second) / (first + second))
-
-
-def trust(moved: Floats, covariance: Floats, likeliest: float) -> float:
-    """How much is kept of the way from class shares to where the walk has led.
-
-    The part that is surely no noise, as far as the length of the slopes tells (James & Stein 1961); and of the rest,
-    which may be, the less the more the likeliest class alone is worth. Where classes are even there is nothing to lose
-    by it; where one is far ahead it would be voted down by noise.
-
-    Parameters
-    ----------
-    moved, covariance : how far coefficients are from the start, the intercept first; the covariance of their noise.
-    likeliest : what the likeliest class alone is worth, from 0 to 1.
-
-    >>> moved = np.array([[0.0, 4.0, 0.0]])
-    >>> [trust(moved, np.eye(3), likeliest) for likeliest in (0.0, 0.25, 0.5)]
-    [1.0, 0.84375, 0.75]
-    """
-    slopes, of_slopes = moved[:, 1:], covariance[1:, 1:]
-    noise = float(np.trace(of_slopes)) * len(moved)  # of the squared length, and SURE deviations of it
-    noise += SURE * math.sqrt(2 * float((of_slopes**2).sum()) * len(moved))
-    signal = max(0.0, 1 - noise / max(float((slopes**2).sum()), 1e-300))
-    return signal + (1 - signal) * max(0.0, 1 - likeliest / AHEAD)
+    weight = moved.trust(worth(counts)) if problem.intercept else 1.0
+    learnt = np.array([(start + part * moved.way) @ standard.frame.T for part in (weight, 1.0)])
+    theta, note = learnt[0], FAINT.format(weight) if weight < 0.5 else ""
+    if judged:  # PRIVATISE: by how many rows are right, one of a few candidates
+        found = verdict(problem, standard.scaled, bounds, learnt, n, shares[back:])
+        theta, note = found.theta, "" if found.learnt is not None else JUDGED.format(LINE if found.line else CLASS)
+    clipped = CLIPPED.format(problem.clip) if standard.clips else ""
+    notes = tuple(filter(None, (ADAPTS, FEW if scanty else "", note, clipped)))
+    return Fit(theta, bounds, standard.narrow, notes)
 
 
 def bends(counts: Counts) -> Floats:
@@ -225,16 +184,31 @@ def rarest(counts: Counts) -> float:
     return float(bent.min() / max(float(bent.max()), 1e-300))
 
 
-def _dealt(problem: Problem, forks: bool) -> tuple[Bounds, Share, tuple[Share, ...], tuple[Share, ...]]:
-    """Bounds; a share to count classes with; two for a fork, if there is one; and those that slopes need."""
+@dataclass(frozen=True)
+class _Plan:
+    """Shares for each question; `instead` are those of a choice in the place of all after `again`, where it forks."""
+
+    counts: Share
+    again: Share | None
+    instead: tuple[Share, ...]
+    moments: Share
+    look: Share
+    steps: tuple[Share, ...]
+
+
+def _dealt(problem: Problem) -> tuple[Bounds, _Plan]:
     rounds = problem.rounds or (ROUNDS_PURE if problem.budget.pure else ROUNDS)
     counts, moments, look = SHARES_PURE if problem.budget.pure else SHARES
-    fork = few.fork() if forks else ()
-    moments = moments - few.AGAIN / 2 if forks else moments
-    spent = counts + moments + look + (few.AGAIN if forks else 0.0)
-    steps = [radial((1 - spent) / rounds)] * rounds
-    bounds, (first, *rest) = problem.deal(radial(counts), *fork, radial(moments), radial(look), *steps)
-    return bounds, first, tuple(rest[: len(fork)]), tuple(rest[len(fork) :])
+    counted = problem.n is None and problem.intercept  # rows may have to be counted again
+    again, fork = [few.AGAIN] if counted else [], few.fork() if few.forks(problem) else ()
+    moments -= sum(again) / 2
+    steps = [(1 - counts - moments - look - sum(again)) / rounds] * rounds
+    bounds, shares = problem.deal(
+        radial(counts), *map(radial, again), *fork, radial(moments), radial(look), *map(radial, steps)
+    )
+    first, rest = shares[0], shares[1 + len(again) + len(fork) :]
+    between = shares[1 + len(again) : 1 + len(again) + len(fork)]
+    return bounds, _Plan(first, shares[1] if counted else None, between, rest[0], rest[1], tuple(rest[2:]))
 
 
 def _hidden(problem: Problem, bounds: Bounds, n: float) -> bool:
@@ -247,11 +221,11 @@ def _hidden(problem: Problem, bounds: Bounds, n: float) -> bool:
     return Setting(problem.noise(size) / n, problem.width).signal < together.HIDDEN
 
 
-def _blind(problem: Problem, classes: int, share: Share, n: float) -> bool:
-    """Whether noise would hide any correlation: classes are worth counting then, where there is room for them."""
+def _blind(problem: Problem, share: Share, n: float) -> bool:
+    """Whether noise would hide any correlation: the share is worth more for another gradient then, or for a choice."""
     width = problem.width
     noise = RADIUS**2 * width * problem.noise(width * (width + 1) // 2, share) / n
-    return problem.intercept and 1 < classes <= width and noise > BLIND * math.sqrt(width)
+    return noise > BLIND * math.sqrt(width)
 
 
 def _white(curator: Curator, standard: Standard, share: Share, n: float) -> tuple[Image, Floats, float]:

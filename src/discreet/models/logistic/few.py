@@ -1,38 +1,50 @@
-"""Where rows are too few for slopes: the likelier class, told by nearly all of the budget.
+"""Where rows are too few for slopes: a class for all of them, or one line, told by nearly all of the budget.
 
-A δ brings little to one number: Laplace noise of the same ε has less than half the deviation of Gaussian noise, and
-only it tells which of two classes is ahead among a few hundred rows at ε = 0.1. So the plan forks (`budget.instead`):
-rows are counted first, and where they are few one count of the classes takes the place of all the rest, which is
-Gaussian. The plan costs hardly more than its dearer way. It forks only where no ledger is given: on a shared account
-that counts in μ Laplace noise is dear. Where the number of rows is public it need not fork: the one way or the other.
+A δ brings little to a single choice, which can be pure: so one learns from a few hundred rows at ε = 0.1 what Gaussian
+noise would hide. Where nothing else is charged the plan forks for it (`budget.instead`): rows are counted first, and
+where they are few a choice (`verdict.py`) takes the place of all the rest, which is Gaussian. The plan costs hardly
+more than its dearer way. On a shared account, which counts in μ, what is pure is dear: there the shares of all the rest
+pay for a choice that they cover.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from discreet.bounds import Bounds
-from discreet.budget import Part, Share, instead, radial
+from discreet.budget import Part, Share, instead
+from discreet.images import Scaled
 from discreet.models.linear.problem import ADAPTS
-from discreet.models.logistic.counts import Counts, Number, difference, row_count, shares_of
+from discreet.models.logistic.counts import Counts, Number, row_count, shares_of
 from discreet.models.logistic.problem import Fit, Floats, Problem
+from discreet.models.logistic.verdict import verdict
 
-FEW_ROWS, FEW_ROWS_PURE = 26.0, 60.0  # rows times ε: with fewer, slopes are not worth asking for
+FEW_ROWS, FEW_ROWS_PURE = 45.0, 60.0  # rows times ε: with fewer, slopes are not worth asking for
 AGAIN = 0.08  # of the budget: to count rows once more, or to measure means and squares twice
-INSTEAD = 0.65  # of ε, for the classes: with so much the other way loses less than a hundredth of its μ²
+INSTEAD = 0.65  # of ε, for the choice: with so much the other way loses less than a hundredth of its μ²
+HOW_RIGHT = 0.15  # of that, for how often the candidate is right
 CLEAR = 2.0  # deviations of the noise by which rows are many enough not to be counted again
 
-CLASSES_ALONE = "too few rows for this budget to learn slopes: only which class is the likelier, and by how much"
+ALONE = (
+    "too few rows for this budget to learn slopes one by one: a class for all rows, or a line across them, was chosen"
+)
 
 
 def forks(problem: Problem) -> bool:
     """Whether the plan forks."""
-    return problem.alone and problem.n is None
+    return problem.alone and problem.n is None and not problem.budget.pure
 
 
-def fork() -> tuple[Part, Part]:
-    """The parts of a plan where it forks, before all that slopes need."""
-    return radial(AGAIN), instead(INSTEAD)
+def fork() -> tuple[Part, ...]:
+    """The parts of a plan that are instead of all that slopes need."""
+    return instead((1 - HOW_RIGHT) * INSTEAD), instead(HOW_RIGHT * INSTEAD)
+
+
+def whole() -> tuple[Part, Part]:
+    """The parts of a plan for a choice alone, and how right it is."""
+    return instead(1 - HOW_RIGHT), instead(HOW_RIGHT)
 
 
 def surely_few(problem: Problem) -> bool:
@@ -45,10 +57,11 @@ def surely_many(rows: Number, problem: Problem) -> bool:
     return rows.value - CLEAR * rows.std > _enough(problem)
 
 
-def counted_again(rows: Number, problem: Problem, share: Share) -> tuple[Number, bool]:
-    """The number of rows, better known, and whether they are few."""
-    rows = rows.and_by(row_count(problem.curator, share, problem.classes()))
-    return rows, rows.value < _enough(problem)
+def counted(rows: Number, problem: Problem, share: Share | None) -> tuple[Number, bool]:
+    """The number of rows, better known if it is not public, and whether they are few."""
+    if share is not None:
+        rows = rows.and_by(row_count(problem.curator, share, problem.classes()))
+    return rows, (rows.value if problem.n is None else problem.n) < _enough(problem)
 
 
 def _enough(problem: Problem) -> float:
@@ -61,11 +74,11 @@ def enough(epsilon: float, pure: bool) -> float:
     return (FEW_ROWS_PURE if pure else FEW_ROWS) / epsilon
 
 
-def likelier(problem: Problem, bounds: Bounds, share: Share, rows: Number) -> Fit:
-    """The classes alone, counted with noise bounded in ℓ1."""
-    counts = difference(problem.curator, share, problem.classes(), rows)
-    notes = (ADAPTS, CLASSES_ALONE) if problem.n is None else (CLASSES_ALONE,)
-    return Fit(by_shares(counts, problem), bounds, bounds, notes)
+def chosen(problem: Problem, bounds: Bounds, rows: Number, shares: Sequence[Share]) -> Fit:
+    """A class or a line, and how often it is right."""
+    image, none = Scaled.by(bounds, True), np.zeros((0, 1, problem.width))
+    theta = verdict(problem, image, bounds, none, rows.safe, shares).theta
+    return Fit(theta, bounds, bounds, (ADAPTS, ALONE) if problem.n is None else (ALONE,))
 
 
 def by_shares(counts: Counts, problem: Problem) -> Floats:

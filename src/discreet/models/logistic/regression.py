@@ -145,6 +145,11 @@ class LogisticRegression(LinearClassifier):
         return {"rounds": 1} | ({"n": many} if self.method == "auto" and self.n is None else {})
 
     @property
+    def adapts(self) -> bool:
+        """For checks: whether questions follow from answers, in number and shape."""
+        return self.method == "auto"
+
+    @property
     def _n_is_limit(self) -> bool:
         return self.method in MINIMUM
 
@@ -177,18 +182,19 @@ class LogisticRegression(LinearClassifier):
         def deal(*parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
             return self._deal(curator, *parts)
 
-        stated = self._given is not None and self._known() is not None
+        known = self._known()
+        stated = self._given is not None and known is not None and bool(self.fit_intercept)
         fit = method(
             Problem(
                 curator=curator,
                 budget=self._asked,
                 deal=deal,
-                classes=lambda: len(self.classes_),
+                classes=lambda: len(self.classes_ if known is None else known),
                 n=self._public_count,
                 intercept=bool(self.fit_intercept),
                 clip=self.clip,
                 rounds=self.rounds,
-                alone=self._alone and stated and bool(self.fit_intercept),
+                alone=self._alone and stated,
             )
         )
         self._notes += fit.notes

@@ -56,13 +56,16 @@ class Walk:
     def run(self, theta: Floats, shares: Sequence[Share]) -> tuple[Floats, Path]:
         """The average of the second half of the steps, and the path."""
         self.curator.keep()
-        path = Path((theta,))
-        for i, share in enumerate(shares):
-            path = self.on(path, share, f"round {i + 1}")
+        path = self.along(Path((theta,)), shares)
         return np.asarray(np.mean(path.places[1 + len(shares) // 2 :], axis=0)), path
 
-    def on(self, path: Path, share: Share, name: str) -> Path:
-        """The path and one more step."""
+    def along(self, path: Path, shares: Sequence[Share]) -> Path:
+        """The path and one more step per share."""
+        for share in shares:
+            path = self._on(path, share, f"round {len(path.noises) + 1}")
+        return path
+
+    def _on(self, path: Path, share: Share, name: str) -> Path:
         theta = path.places[-1]
         query = gradient(self.directions, theta, self.clip, two if len(theta) == 1 else many, name)
         found = self.curator.measure(query, share)
