@@ -78,6 +78,27 @@ number public .50 to .73; but of two silent columns, 4 to 1, .78 to .74 and .81 
 direction measured beside the classes with Laplace noise (number public: 51 sets of one to four columns .6205 to .6352;
 private .6048 to .5963).
 
+Then the verdict of the rows (verdict.py), because slopes were below the likelier class where features tell little: with
+few rows lines beside the classes, with more a choice at the end between slopes, classes and lines, paid for by the last
+rounds, and by the look where it would see nothing (classes were counted again with it before). The 56 sets of at most
+2,000 rows that are published or made, of which 25 are of control, and 24 silent ones (those of development.py and
+NOTHING), 40 seeds; breast cancer 160 splits. Mean accuracy at ε = .1, .3, 1, and how many sets are below the likelier
+class by more than .01 at ε = .1 and .3:
+
+                                    made, published     control            silent             breast cancer
+    as it was                      .709 .751 .793  5 2  .645 .729 .796 3 2  .658 .684 .693 17 7  .831 .916
+    PLAIN .9, MOST .5, LEARNT 0    .708 .749 .793  6 0  .624 .704 .793 2 1  .688 .689 .693  8 5  .831 .915
+    PLAIN .7, MOST .4, LEARNT -1   .708 .749 .794  6 0  .628 .714 .794 2 0  .689 .691 .694  6 3  .842 .922
+    and LEARNT -2                  .707 .746 .792  6 0  .626 .709 .794 2 0  .693 .693 .695  2 1  .839 .919
+    and LINES -1  (as it is)       .708 .747 .791  5 2  .627 .715 .794 2 0  .691 .693 .695  4 1  .856 .916
+
+Sets that are still below have fewer than 30/ε rows, but for chance. What it costs is lost where classes are even and
+features tell much, but rows are few for so many of them. Under pure ε all gain (20 seeds, ε = .1, .3, 1):
+published and made .684 .701 .738 to .698 .723 .748, control .579 .625 .717 to .592 .649 .717, silent .672 .680 .693 to
+.695 .695 .695, breast cancer .63 .72 .88 to .86 .87 .91. No gain: learnt slopes at several heights; odds that follow
+from how long slopes are; the noise of sampling counted as noise; AGAIN .15. INSTEAD .7 and HOW_RIGHT .1 are within
+chance.
+
 BLIND, LOOSE, RADIUS, LEAST, THIN, OF_INDICATORS and LOW have not been chosen by this script. OPEN was, by hand, by
 bounds of 30 to 300 deviations: 1.5 and 20 lose .1 and more now and then, 5 and 10 at most .007 (20,000 rows, ε = 1).
 """
@@ -109,8 +130,8 @@ MARGIN = 0.005  # less is chance
 SEEDS = 2
 BELOW = 0.01  # the likelier class: so much is forgiven
 GRID: dict[str, tuple[float, ...]] = {
-    "descent.AHEAD": (0.3, 0.5),
-    "descent.SURE": (0.0, 2.0),
+    "trust.AHEAD": (0.3, 0.5),
+    "trust.SURE": (0.0, 2.0),
     "descent.CLIP": (0.3, 0.5),
     "descent.STEP_POWER": (0.5, 0.7),
     "moments.FLAT": (0.0,),
@@ -124,12 +145,17 @@ GRID: dict[str, tuple[float, ...]] = {
     "moments.OFF": (0.15, 0.4),
     "moments.SPREAD": (0.3, 0.45),
     "moments.VARIED": (0.3, 1.0),
-    "few.FEW_ROWS": (22.0, 30.0, 36.0),
+    "few.FEW_ROWS": (36.0, 60.0),
+    "verdict.LINES": (-2.0, 0.0),
+    "verdict.LEARNT": (-1.0, -3.0),
+    "verdict.ENOUGH": (20.0, 40.0),
+    "verdict.MOST": (0.3, 0.5),
+    "descent.PLAIN": (0.5, 0.9),
     "together.HIDDEN": (0.0, 3.0, 5.0),
     "together.REST": (0.7, 0.9),
     "standard.REACH": (0.2, 0.5),
 }
-JOINT = {"descent.AHEAD": (0.3, 0.4, 0.5), "descent.SURE": (0.0, 1.0, 2.0), "few.FEW_ROWS": (26.0, 30.0)}
+JOINT = {"trust.AHEAD": (0.3, 0.4, 0.5), "trust.SURE": (0.0, 1.0, 2.0), "verdict.LEARNT": (-2.0, -1.0)}
 # rows, and shares of all classes but the last
 NOTHING = (
     (400, 0.8),
@@ -143,7 +169,7 @@ NOTHING = (
 )
 SMALL = 2_000  # rows: no more have the sets of the joint search
 LOW = 3  # the smallest so many ε
-EARLIER = {"together.HIDDEN": 0.0, "descent.AHEAD": 0.5}  # as it was
+EARLIER = {"descent.PLAIN": -1.0, "few.FEW_ROWS": 26.0}  # as it was: slopes never judged
 
 Setting = Mapping[str, float]
 
@@ -309,7 +335,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="constants to try, as in GRID")
     parser.add_argument("--confirm", action="store_true", help="the constants as they are, by seeds that chose nothing")
     parser.add_argument("--control", action="store_true", help="the same on sets that no constant was searched by")
-    parser.add_argument("--joint", action="store_true", help="AHEAD, SURE and FEW_ROWS together, on small sets")
+    parser.add_argument("--joint", action="store_true", help="AHEAD, SURE and LEARNT together, on small sets")
     parser.add_argument("--few", action="store_true", help="how far below the likelier class, with few rows")
     parser.add_argument("--silent", action="store_true", help="the same, where features tell nothing")
     parser.add_argument("--narrow", action="store_true", help='"auto" and "sgd" with few rows of two columns')
