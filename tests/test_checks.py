@@ -192,7 +192,23 @@ def test_questions_and_models_that_follow_from_rows_are_caught():
             super()._fit(curator)
             self.coef_ = self.coef_ + 1e-9 * float(curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))
 
-    for cheat, says in ((Branching, "questions are asked"), (Peeking, "the model depends on the rows")):
+    class Telling(LinearRegression):
+        def _fit(self, curator):
+            super()._fit(curator)
+            self._notes += (f"{int(curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))} in all",)
+
+    class Narrowing(LinearRegression):
+        def _fit(self, curator):
+            super()._fit(curator)
+            by = 1e-9 * float(curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))
+            self.bounds_ = Bounds(self.bounds_.lower - by, self.bounds_.upper, self.bounds_.target)
+
+    for cheat, says in (
+        (Branching, "questions are asked"),
+        (Peeking, "the model depends on the rows"),
+        (Telling, "questions are asked"),
+        (Narrowing, "the model depends on the rows"),
+    ):
         with pytest.raises(AssertionError, match=says):
             checks.check_replay(checks.prepared(cheat(4.0, 1e-6)))
     checks.check_replay(checks.prepared(LinearRegression(4.0, 1e-6)))

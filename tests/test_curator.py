@@ -16,6 +16,7 @@ from discreet.budget import Lot, approximate, choice, instead, radial
 from discreet.curator import Curator, deal
 from discreet.engines.memory import Memory
 from discreet.events import Choice, Composed, Either, Gaussian, Laplace, Pure, Repeated, Sampled
+from discreet.inside import Inside
 from discreet.lipschitz import rank_score, smallest_eigenvalue
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
@@ -345,6 +346,23 @@ def test_the_other_way_may_be_several_answers(budget):
     assert 0.999 * budget.epsilon < epsilon(entry.event, budget.delta) <= budget.epsilon
     parts = [one.costs(share).epsilon for share in shares[1:3]]
     assert parts[0] == pytest.approx(4 * parts[1])
+
+
+def test_a_procedure_does_not_run_on_both_ways_of_a_fork():
+    class Anything(Inside):
+        name, proof, pays = "anything", "none", (Composed,)
+
+        def check(self, event):
+            pass
+
+        def run(self, rows, event, budget, rng):
+            return 0.0, None
+
+    shares = Budget(1.0).split(0.2, instead(0.5), 0.4, 0.4)
+    one = curator(budget=Budget(1.0))
+    with pytest.raises(LedgerError, match="other way at its fork"):
+        one.run(Anything(), shares[1], shares[2])
+    one.run(Anything(), shares[2], shares[3])  # nothing was used by what was refused
 
 
 @pytest.mark.parametrize("taken", [1, 2, 3])

@@ -1,6 +1,7 @@
 """The verdict of the rows on what was learnt: a class, a line, or slopes, by how many each gets right."""
 
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,12 +10,12 @@ from scipy.special import softmax
 from scipy.stats import chisquare
 
 from discreet import Bounds, Budget, Ledger, NoiseWarning, NotPrivateWarning, NotSupported
-from discreet.accounting.curves import choice_within
+from discreet.accounting.curves import choice_within, mu
 from discreet.checks import behaviour, check_replay, prepared
 from discreet.checks.units import check_units
 from discreet.curator import Curator
 from discreet.engines.memory import Memory
-from discreet.events import Choice, Composed, Gaussian, Pure
+from discreet.events import Choice, Composed, Gaussian, Laplace, Pure, flatten
 from discreet.images import Scaled
 from discreet.mechanisms.keystream import Keystream
 from discreet.models import LogisticRegression
@@ -22,6 +23,8 @@ from discreet.models.hypotheses import BITS, Agreement
 from discreet.models.logistic import descent, verdict
 from discreet.models.logistic.verdict import Lines, Votes
 from discreet.query import Batch
+
+from .sabotage import caught
 
 pytestmark = pytest.mark.catalogue("CL4")
 
@@ -92,7 +95,6 @@ def test_a_line_is_drawn_where_numbers_grow_together():
 def test_where_rows_are_asked_for_their_verdict_all_checks_pass(options, monkeypatch):
     monkeypatch.setattr(descent, "PLAIN", 2.0)
     monkeypatch.setattr("discreet.models.logistic.few.FEW_ROWS", 0.0)
-    monkeypatch.setattr("discreet.models.logistic.few.FEW_ROWS_PURE", 0.0)
     asked = []
     table = Votes.table
     monkeypatch.setattr(Votes, "table", lambda self: asked.append(self) or table(self))
@@ -111,6 +113,37 @@ def test_where_rows_are_asked_for_their_verdict_all_checks_pass(options, monkeyp
         asked.clear()
         check(prepared(LogisticRegression(**({"epsilon": 4.0} | options))))
         assert asked, check.__name__
+
+
+@pytest.mark.parametrize("rows", [60, 3_000])
+def test_a_pure_choice_is_paid_for_in_a_ledger_that_counts_in_mu(rows):
+    """δ = 0 on a shared account with a δ: several small pure events would cost less than one choice of their sum."""
+    X, y = silent(rows, (0.6, 0.4), 0)
+    bounds = Bounds(-1, 1, classes=(0, 1)).matched(10)
+    for rounds in (None, 3, 40):
+        ledger = Ledger(Budget(2.0, 1e-6))
+        model = fitted((X, y), bounds, 0.3, 0.0, seed=1, ledger=ledger, rounds=rounds)
+        (told,) = [part for part in model.release_.parts if part.name == "verdict"]
+        assert mu(Pure(choice_within(told.event))) <= mu(told.event) <= mu(ledger.entries[0].event)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_the_verdict_at_the_end_is_audited(delta, monkeypatch):
+    """ε = 8, one row against none; false alarms below 1e-6. With a quarter of the noise the audit must tell."""
+    monkeypatch.setattr(descent, "PLAIN", 2.0)
+    monkeypatch.setattr(verdict, "HEIGHTS", (0.0,))
+    monkeypatch.setattr("discreet.models.logistic.few.FEW_ROWS", 0.0)
+    bounds = Bounds(-1, 1, classes=(0, 1)).matched(1)
+
+    def told(data):
+        model = LogisticRegression(8.0, delta, bounds=bounds, n=1, rounds=4).fit(*data)
+        (part,) = [part for part in model.release_.parts if part.name == "verdict"]
+        paid = Choice(choice_within(part.event))
+        return replace(model.release_, parts=(), value=np.array([float(part.value)]), event=paid)
+
+    X = np.zeros((1, 1))
+    caught(told, ((X[:0], np.zeros(0, int)), (X, np.ones(1, int))), 3_000, monkeypatch, 1 / 4, "choice")
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
@@ -148,7 +181,14 @@ def test_votes_count_who_is_right():
 
 @pytest.mark.parametrize(
     "event",
-    [Choice(0.5), Pure(0.5), Gaussian(3.0), Composed((Gaussian(4.0), Gaussian(4.0))), Composed((Pure(0.25),) * 2)],
+    [
+        Choice(0.5),
+        Pure(0.5),
+        Gaussian(3.0),
+        Composed((Gaussian(4.0), Gaussian(4.0))),
+        Composed((Pure(0.5), Pure(0.1))),
+        Composed((Laplace(2.0), Pure(0.1))),
+    ],
 )
 def test_the_law_of_a_verdict(event):
     """Candidates right about 8, 5 and 3 of 10 rows, with odds: 20,000 draws from a fixed seed, in a chi-square test."""
@@ -163,10 +203,11 @@ def test_the_law_of_a_verdict(event):
     agreement = Agreement("verdict", votes.table(), (0, 1 << BITS), odds)
     rng = Keystream.seeded(7)
     drawn = np.bincount([agreement.run(Rights(), event, Budget(1.0, 1e-6), rng)[0] for _ in range(20_000)], minlength=3)
-    epsilon = 0.5 if isinstance(event, Choice | Pure) else choice_within(event)
+    epsilon = choice_within(event)
+    assert epsilon == 0.5 or any(isinstance(leaf, Gaussian) for leaf, _ in flatten(event))
     scores = epsilon * right + odds
     law = softmax(scores)
-    if isinstance(event, Pure) or event == Composed((Pure(0.25),) * 2):  # permute and flip
+    if all(isinstance(leaf, Pure) for leaf, _ in flatten(event)):  # permute and flip
         p, x = np.exp(scores - scores.max()), (np.arange(10_000) + 0.5) / 10_000
         law = np.array([p[i] * np.prod([1 - x * p[j] for j in range(3) if j != i], axis=0).mean() for i in range(3)])
     assert law.sum() == pytest.approx(1.0, abs=1e-6)

@@ -245,11 +245,11 @@ def approximate(weight: float) -> Part:
 def instead(weight: float) -> Part:
     """A part of a plan that may be used in place of all others after it, as what was found until then suggests.
 
-    It buys something pure: a choice, or gamma-radius noise. The weight is its share of ε; all such parts of a plan
-    stand side by side and have at most 1 together; of a large one a little is taken off, as of all others, until the
-    plan costs its budget, and under pure ε they have together as much as all parts after them. Alone in a plan they buy
-    the pure promise. A plan that forks (`events.Either`) costs at least what its dearer way does; for a weight well
-    below 1 hardly more than the way without it.
+    It buys something pure: gamma-radius noise, or a procedure that runs under `Pure`. The weight is its share of ε; all
+    such parts of a plan stand side by side and have at most 1 together; of a large one a little is taken off, as of all
+    others, until the plan costs its budget, and under pure ε they have together as much as all parts after them. Alone
+    in a plan they buy the pure promise. A plan that forks (`events.Either`) costs at least what its dearer way does;
+    for a weight well below 1 hardly more than the way without it.
 
     >>> first, alone, second = Budget(1.0, 1e-6).split(0.1, instead(0.6), 0.9)
     """

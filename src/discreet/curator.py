@@ -214,6 +214,8 @@ class Curator:
         inside.check(event)
         if more and not self._used.isdisjoint(shares):  # before any of them is used
             raise LedgerError("One of these shares was used already: a share buys one answer.")
+        for one in more:
+            self._refuse_other_way(one, share)
         for one in shares:
             self._pay(one)
         value, std = inside.run(self._single(), event, share.budget, self._rng)
@@ -367,11 +369,11 @@ class Curator:
             self._refuse_other_way(right)
             self._used.add(right)
 
-    def _refuse_other_way(self, right: Share | Lot) -> None:
-        """Raise where a plan has taken one way at its fork, and this share is of the other."""
+    def _refuse_other_way(self, right: Share | Lot, *besides: Share) -> None:
+        """Raise where a plan has taken one way at its fork, or will with these, and this share is of the other."""
         if right.plan.fork is None or not isinstance(right, Share) or right.index < right.plan.fork:
             return
-        after = [one.index for one in self._used if isinstance(one, Share) and one.plan is right.plan]
+        after = [one.index for one in (*self._used, *besides) if isinstance(one, Share) and one.plan is right.plan]
         other = right.plan.other_way
         if any((index in other) != (right.index in other) for index in after if index >= other.start):
             raise LedgerError("This plan has gone the other way at its fork: both ways were not paid for.")

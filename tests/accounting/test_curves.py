@@ -1,7 +1,6 @@
 """What single events cost, against high precision."""
 
 import math
-from fractions import Fraction
 
 import mpmath
 import pytest
@@ -74,9 +73,16 @@ def test_a_choice_within_a_gaussian_is_nowhere_dearer(multiplier):
         assert renyi(choice, order) <= renyi(event, order) * 1.0001
 
 
-def test_a_choice_within_what_is_pure_has_its_epsilon():
-    assert choice_within(Composed((Pure(0.25), Laplace(4.0)))) == 0.5
-    assert Fraction(choice_within(Repeated(Pure(0.1), 3))) <= 3 * Fraction(0.1)
+def test_a_choice_within_what_is_pure_has_the_largest_epsilon_and_not_their_sum():
+    """Ten events of ε = 0.1 cost less at δ = 1e-6 than one of ε = 1: they do not pay for it."""
+    assert choice_within(Pure(0.25)) == choice_within(Composed((Pure(0.25), Laplace(8.0)))) == 0.25
+    ten = Repeated(Pure(0.1), 10)
+    assert choice_within(ten) == 0.1
+    assert mu(Choice(choice_within(ten))) <= mu(ten) < mu(Choice(1.0))
+    for events in (ten, Composed((Choice(0.3), Choice(0.2))), Composed((Laplace(2.0), Pure(0.1)))):
+        choice = Choice(choice_within(events))
+        for epsilon in (0.01, 0.1, 0.2, 0.4):
+            assert delta(choice, epsilon) <= delta(events, epsilon) * (1 + 1e-9)
     for mixed in (Composed((Pure(0.1), Gaussian(1.0))), Sampled(0.5, Gaussian(1.0))):
         with pytest.raises(NotSupported, match="Gaussians alone, or by pure events alone"):
             choice_within(mixed)

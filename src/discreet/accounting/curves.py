@@ -23,7 +23,18 @@ from numpy.typing import NDArray
 
 from discreet.accounting import minimum
 from discreet.errors import NotSupported
-from discreet.events import Approximate, Choice, Either, Event, Gaussian, Laplace, Minimum, Pure, Sampled, flatten
+from discreet.events import (
+    Approximate,
+    Choice,
+    Either,
+    Event,
+    Gaussian,
+    Laplace,
+    Minimum,
+    Pure,
+    Sampled,
+    flatten,
+)
 
 UP = 1 + 1e-12
 _FAR = 300.0  # beyond this many nats simple upper bounds stand in for closed forms that would overflow
@@ -231,22 +242,25 @@ def _normal(x: float) -> float:
 
 
 def choice_within(event: Event) -> float:
-    """The largest ε of a choice by the exponential mechanism that events of one kind cover: Gaussian, or pure.
+    """The largest ε of a choice by the exponential mechanism that is covered by Gaussians, or by one of pure events.
 
     Its trade-off between errors lies above that of a Gaussian with the same μ, and of anything pure with the same ε: so
-    whoever has paid for such events may choose in their place (`mechanisms/proofs/accounting.md`, 1.5).
+    whoever has paid for such events may choose in their place (`mechanisms/proofs/accounting.md`, 1.5). Gaussians are
+    one together; several pure events are less than one of their sum, so only the largest of them counts.
 
-    >>> round(choice_within(Gaussian(4.0)), 6), choice_within(Pure(0.25))
+    >>> round(choice_within(Gaussian(4.0)), 6), choice_within(Composed((Pure(0.25), Pure(0.1))))
     (0.399226, 0.25)
     """
-    total = pure_total(event)
-    if total is not None:
-        return downward(total)
+    if pure_total(event) is not None:
+        return max((downward(_pure(leaf) or Fraction(0)) for leaf, _ in flatten(event)), default=0.0)
     if not only_gaussian(event):
         raise NotSupported("A choice is paid for by Gaussians alone, or by pure events alone.")
     size = mu(event)
     x = size / math.sqrt(8)  # mu_of_pure(ε/2) = μ, that is ε = 2 log(Φ/(1 - Φ)) at μ/2; beyond 30, Φ > 1 - e^(-μ²/8)/2
-    epsilon = 2 * (math.log1p(math.erf(x)) - math.log(math.erfc(x))) if size < 30 else size * size / 4
+    if x < 1:
+        epsilon = 4 * math.atanh(math.erf(x))
+    else:
+        epsilon = 2 * (math.log1p(math.erf(x)) - math.log(math.erfc(x))) if size < 30 else size * size / 4
     while mu(Choice(epsilon)) > size:
         epsilon *= 1 - 1e-12
     return epsilon

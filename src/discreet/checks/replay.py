@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from discreet.bounds import Bounds
 from discreet.budget import Budget
 from discreet.checks.behaviour import _budget, _fit, _quiet, _shapes
 from discreet.checks.specimens import extremes
@@ -32,12 +33,12 @@ def check_replay(estimator: Any) -> None:
         answers: list[Release] = []
         with _recorded(answers):
             given = _seeded(estimator, first, shared)
-        model = _numbers(estimator)
+        model = _left(estimator)
         for data in others:
             with _replayed(answers):
                 again = _seeded(estimator, data, shared)
-            assert _shapes(again) == _shapes(given), BY_ANSWERS
-            assert _numbers(estimator) == model, "the model depends on the rows by more than the answers"
+            assert _shapes(again) == _shapes(given) and again.notes == given.notes, BY_ANSWERS
+            assert _left(estimator) == model, "the model depends on the rows by more than the answers"
 
 
 def _seeded(estimator: Any, data: Any, shared: bool) -> Release:
@@ -72,7 +73,13 @@ def _replayed(answers: list[Release]) -> Iterator[None]:
         yield
 
 
-def _numbers(estimator: Any) -> dict[str, bytes]:
-    """The arrays and numbers that a fit has left, bit for bit."""
-    left = {name: np.asarray(value) for name, value in vars(estimator).items() if name.endswith("_")}
-    return {name: value.tobytes() for name, value in left.items() if value.dtype.kind in "fiu"}
+def _left(estimator: Any) -> dict[str, Any]:
+    """What a fit has left, bit for bit: numbers, arrays, labels and bounds."""
+    left: dict[str, Any] = {}
+    for name, value in vars(estimator).items():
+        if name.endswith("_") and isinstance(value, Bounds):
+            left[name] = (value.lower.tobytes(), value.upper.tobytes(), repr(value))
+        elif name.endswith("_") and isinstance(value, (np.ndarray, np.generic, int, float, str)):
+            array = np.asarray(value)
+            left[name] = array.tolist() if array.dtype == object else array.tobytes()
+    return left

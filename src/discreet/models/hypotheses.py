@@ -16,7 +16,7 @@ from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours, choice
 from discreet.curator import Curator
 from discreet.engines import Rows
-from discreet.events import Choice, Composed, Event, Gaussian, Pure
+from discreet.events import Choice, Composed, Event, Gaussian, Pure, flatten
 from discreet.images import missing
 from discreet.inside import Inside
 from discreet.labels import codes_of, ordered
@@ -257,9 +257,11 @@ class Agreement(Inside):
     ----------
     query : a table per hypothesis, of rows by (predicted, true) class.
     gains : of each cell, whole numbers within 0 and 2^20.
-    favour : one public number per hypothesis; where no row tells them apart, it is the logarithm of their odds.
+    favour : one public number per hypothesis; where no row tells them apart, the exponential mechanism has them for the
+        logarithms of their odds.
 
-    It runs under a `Choice`, or in the place of Gaussian or pure events that cover one (`curves.choice_within`).
+    It runs under a `Choice`, or in the place of Gaussian or pure events that cover one (`curves.choice_within`); where
+    all of them are `Pure`, by permute-and-flip, which has no bounded range and loses less.
     """
 
     name: str
@@ -291,8 +293,8 @@ class Agreement(Inside):
         step = (1 << BITS) if budget.neighbours == "add-remove" else 2 << BITS
         for place, odds in enumerate(self.favour):  # the exponent of a hypothesis is ε·score/(2·step)
             scores[place] += round(2 * step * odds / epsilon)
-        # permute-and-flip has no bounded range, but loses less: it is pure, and for what is pure it will do
-        rule = exponential if isinstance(event, Choice) or math.isinf(curves.pure(event)) else permute_and_flip
+        pure = all(isinstance(leaf, Pure) for leaf, _ in flatten(event))
+        rule = permute_and_flip if pure else exponential
         return rule(scores, epsilon, step, rng), None
 
 

@@ -53,7 +53,7 @@ LOOK = "correlations"
 FAINT = (
     "much noise for this many rows: coefficients were shrunk to {:.0%} of what was found, towards class shares alone"
 )
-JUDGED = "what was learnt of the features was no better than {}, which was chosen"
+JUDGED = "at this budget, what was learnt of the features could not be told to be better than {}, which was chosen"
 CLASS, LINE = "a class for all rows", "a line along which all numbers grow"
 CLIPPED = "features were clipped at {:g} standard deviations from their means: coefficients are of the clipped values"
 
@@ -157,11 +157,15 @@ def descent(problem: Problem) -> Fit:
 
     # SOLVE: what noise may have made of it counts for as little as the likeliest class is worth
     weight = moved.trust(worth(counts)) if problem.intercept else 1.0
-    learnt = np.array([(start + part * moved.way) @ standard.frame.T for part in (weight, 1.0)])
+    learnt = np.array([(start + part * moved.way) @ standard.frame.T for part in dict.fromkeys((weight, 1.0))])
     theta, note = learnt[0], FAINT.format(weight) if weight < 0.5 else ""
     if judged:  # PRIVATISE: by how many rows are right, one of a few candidates
         found = verdict(problem, standard.scaled, bounds, learnt, n, shares[back:])
-        theta, note = found.theta, "" if found.learnt is not None else JUDGED.format(LINE if found.line else CLASS)
+        theta = found.theta
+        if found.learnt is None:
+            note = JUDGED.format(LINE if found.line else CLASS)
+        elif found.learnt:  # all of it, and nothing shrunk
+            note = ""
     clipped = CLIPPED.format(problem.clip) if standard.clips else ""
     notes = tuple(filter(None, (ADAPTS, FEW if scanty else "", note, clipped)))
     return Fit(theta, bounds, standard.narrow, notes)
@@ -202,7 +206,10 @@ def _dealt(problem: Problem) -> tuple[Bounds, _Plan]:
     counted = problem.n is None and problem.intercept  # rows may have to be counted again
     again, fork = [few.AGAIN] if counted else [], few.fork() if few.forks(problem) else ()
     moments -= sum(again) / 2
-    steps = [(1 - counts - moments - look - sum(again)) / rounds] * rounds
+    step = (1 - counts - moments - look - sum(again)) / rounds
+    steps = [step] * rounds
+    if problem.budget.pure and rounds > 2:  # several pure shares do not pay for one choice: the last is a large one
+        steps[-2:] = [2 * step]
     bounds, shares = problem.deal(
         radial(counts), *map(radial, again), *fork, radial(moments), radial(look), *map(radial, steps)
     )

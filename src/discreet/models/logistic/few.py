@@ -4,7 +4,7 @@ A δ brings little to a single choice, which can be pure: so one learns from a f
 noise would hide. Where nothing else is charged the plan forks for it (`budget.instead`): rows are counted first, and
 where they are few a choice (`verdict.py`) takes the place of all the rest, which is Gaussian. The plan costs hardly
 more than its dearer way. On a shared account, which counts in μ, what is pure is dear: there the shares of all the rest
-pay for a choice that they cover.
+pay for a choice that they cover. (Under pure ε every plan forks, and its ways cost the same.)
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from discreet.bounds import Bounds
 from discreet.budget import Part, Share, instead
 from discreet.images import Scaled
 from discreet.models.linear.problem import ADAPTS
-from discreet.models.logistic.counts import Counts, Number, row_count, shares_of
+from discreet.models.logistic.counts import Counts, Number, row_count, shares_of, total_rows
 from discreet.models.logistic.problem import Fit, Floats, Problem
 from discreet.models.logistic.verdict import verdict
 
-FEW_ROWS, FEW_ROWS_PURE = 45.0, 60.0  # rows times ε: with fewer, slopes are not worth asking for
+FEW_ROWS = 60.0  # rows times ε: with fewer, slopes are not worth asking for
 AGAIN = 0.08  # of the budget: to count rows once more, or to measure means and squares twice
-INSTEAD = 0.65  # of ε, for the choice: with so much the other way loses less than a hundredth of its μ²
+INSTEAD = 0.65  # of ε, for the choice: with so much the other way loses about a hundredth of its μ²
 HOW_RIGHT = 0.15  # of that, for how often the candidate is right
 CLEAR = 2.0  # deviations of the noise by which rows are many enough not to be counted again
 
@@ -34,7 +34,7 @@ ALONE = (
 
 def forks(problem: Problem) -> bool:
     """Whether the plan forks."""
-    return problem.alone and problem.n is None and not problem.budget.pure
+    return (problem.stated and problem.budget.pure) or (problem.alone and problem.n is None)
 
 
 def fork() -> tuple[Part, ...]:
@@ -66,18 +66,18 @@ def counted(rows: Number, problem: Problem, share: Share | None) -> tuple[Number
 
 def _enough(problem: Problem) -> float:
     exchange = 2 if problem.budget.neighbours == "replace-one" else 1
-    return enough(problem.budget.epsilon, problem.budget.pure) * exchange * problem.curator.group
+    return enough(problem.budget.epsilon) * exchange * problem.curator.group
 
 
-def enough(epsilon: float, pure: bool) -> float:
+def enough(epsilon: float) -> float:
     """Rows that slopes need, where neighbours differ by one of them."""
-    return (FEW_ROWS_PURE if pure else FEW_ROWS) / epsilon
+    return FEW_ROWS / epsilon
 
 
 def chosen(problem: Problem, bounds: Bounds, rows: Number, shares: Sequence[Share]) -> Fit:
     """A class or a line, and how often it is right."""
     image, none = Scaled.by(bounds, True), np.zeros((0, 1, problem.width))
-    theta = verdict(problem, image, bounds, none, rows.safe, shares).theta
+    theta = verdict(problem, image, bounds, none, total_rows(rows, problem.n), shares).theta
     return Fit(theta, bounds, bounds, (ADAPTS, ALONE) if problem.n is None else (ALONE,))
 
 

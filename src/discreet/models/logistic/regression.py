@@ -57,7 +57,8 @@ class LogisticRegression(LinearClassifier):
     clip : at how many standard deviations from their means features are clipped, for "auto" and "quadratic", where it
         costs nothing more; None for as far as the bounds. Features within the public bounds 0 and 1 are taken for
         indicators, and left whole.
-    rounds : of "auto" and "gradient"; 20 and 30 unless given, fewer for delta = 0.
+    rounds : of "auto" and "gradient"; 20 and 30 unless given, fewer for delta = 0. With fewer than 3, or without an
+        intercept, "auto" does not ask the rows whether what it has learnt is any good.
     n : the number of rows, if it is public. The three minima take it for an upper limit, from which the number of their
         passes follows; with delta = 0 they need it (or replace-one neighbours), else it is paid for if None.
     neighbours, unit, bounds, classes, ledger, random_state : as in every private classifier.
@@ -72,11 +73,13 @@ class LogisticRegression(LinearClassifier):
     Guarantee
     ---------
     (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are: sums
-    with noise, composed (`mechanisms/proofs/query.md`); the minima by `objective.md` and `erm.md`.
+    with noise, composed (`mechanisms/proofs/query.md`), and a choice (`hypotheses.md`); the minima by `objective.md`
+    and `erm.md`.
 
     | data | what comes out |
     | --- | --- |
-    | no rows, or far too few for the budget | finite; with "auto" the likelier class if it can be told, and a note |
+    | no rows, or far too few for the budget | finite; with "auto" a class or a line, as far as can be told; a note |
+    | features that tell nothing | with "auto" the likeliest class, nearly always; a note |
     | one class only | that class, nearly always, given enough rows for the method |
     | a row with something missing, or of another class | counts for nothing |
     | n < d, constant or collinear columns, separable classes | finite coefficients |
@@ -141,7 +144,7 @@ class LogisticRegression(LinearClassifier):
         With as many rows as slopes need, as a public fact, the plan does not fork: what its dearer way may cost would
         hide faults of the other.
         """
-        many = math.ceil(enough(self.epsilon, self.delta == 0))
+        many = math.ceil(enough(self.epsilon))
         return {"rounds": 1} | ({"n": many} if self.method == "auto" and self.n is None else {})
 
     @property
@@ -194,6 +197,7 @@ class LogisticRegression(LinearClassifier):
                 intercept=bool(self.fit_intercept),
                 clip=self.clip,
                 rounds=self.rounds,
+                stated=stated,
                 alone=self._alone and stated,
             )
         )

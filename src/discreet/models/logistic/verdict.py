@@ -55,7 +55,7 @@ class Lines:
     classes: int
 
     def __len__(self) -> int:
-        there = 1 < self.classes <= MOST_CLASSES and self._average.any()
+        there = self.classes <= MOST_CLASSES and self._average.any()
         return len(HEIGHTS) * self.classes * (self.classes - 1) if there else 0
 
     @property
@@ -71,6 +71,12 @@ class Lines:
         average = Line(image, tuple(self._average))(batch)  # added up in a fixed order: a row's own
         above = average[:, None] > np.array(HEIGHTS)
         return np.hstack([np.where(above, high, low) for low, high in self._pairs])
+
+    def one(self, place: int, image: Scaled, batch: Batch) -> Ints:
+        """What one of them names, for each row."""
+        pair, height = divmod(place, len(HEIGHTS))
+        low, high = self._pairs[pair]
+        return np.where(Line(image, tuple(self._average))(batch) > HEIGHTS[height], high, low)
 
     def coefficients(self, place: int) -> Floats:
         """Of one of them, in the coordinates of the bounds.
@@ -141,11 +147,13 @@ class Votes:
         return BoundedSum(OneHot(self, 2, len(self)), order=1, name="right and wrong")
 
     def ahead(self, place: int) -> BoundedSum:
-        """How many more rows one of them gets right than wrong."""
+        """How many more rows a class or a line gets right than wrong."""
+        line = place - self.lines.classes
 
         def right(batch: Batch) -> Floats:
-            found = self(batch)[:, place]
-            return np.where(found < 0, np.nan, 2.0 * found - 1)
+            assert batch.y is not None
+            said = self.lines.one(line, self.image, batch) if line >= 0 else place
+            return np.where(missing(batch) | ~np.isfinite(batch.y), np.nan, np.where(said == batch.y, 1.0, -1.0))
 
         return BoundedSum(right, norm=1, name="right less wrong")
 
