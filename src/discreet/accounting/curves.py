@@ -248,6 +248,7 @@ def choice_within(event: Event) -> float:
     whoever has paid for such events may choose in their place (`mechanisms/proofs/accounting.md`, 1.5). Gaussians are
     one together; several pure events are less than one of their sum, so only the largest of them counts.
 
+    >>> from discreet.events import Composed
     >>> round(choice_within(Gaussian(4.0)), 6), choice_within(Composed((Pure(0.25), Pure(0.1))))
     (0.399226, 0.25)
     """
