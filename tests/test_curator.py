@@ -362,7 +362,9 @@ def test_a_procedure_does_not_run_on_both_ways_of_a_fork():
     one = curator(budget=Budget(1.0))
     with pytest.raises(LedgerError, match="other way at its fork"):
         one.run(Anything(), shares[1], shares[2])
-    one.run(Anything(), shares[2], shares[3])  # nothing was used by what was refused
+    with pytest.raises(LedgerError, match="other way at its fork"):
+        one.run(Anything(), shares[0], shares[1], shares[2])
+    one.run(Anything(), shares[0], shares[2], shares[3])  # nothing was used by what was refused
 
 
 @pytest.mark.parametrize("taken", [1, 2, 3])

@@ -214,8 +214,8 @@ class Curator:
         inside.check(event)
         if more and not self._used.isdisjoint(shares):  # before any of them is used
             raise LedgerError("One of these shares was used already: a share buys one answer.")
-        for one in more:
-            self._refuse_other_way(one, share)
+        for one in shares:
+            self._refuse_other_way(one, *shares)
         for one in shares:
             self._pay(one)
         value, std = inside.run(self._single(), event, share.budget, self._rng)

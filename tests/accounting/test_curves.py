@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from discreet import NotSupported
 from discreet.accounting import delta
 from discreet.accounting.curves import amplified, choice_within, mu, pure, renyi, slack
-from discreet.events import Approximate, Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
+from discreet.events import Approximate, Choice, Composed, Either, Gaussian, Laplace, Pure, Repeated, Sampled
 
 mpmath.mp.dps = 30
 epsilons = st.floats(-5, 2).map(lambda x: 10.0**x)
@@ -83,7 +83,8 @@ def test_a_choice_within_what_is_pure_has_the_largest_epsilon_and_not_their_sum(
         choice = Choice(choice_within(events))
         for epsilon in (0.01, 0.1, 0.2, 0.4):
             assert delta(choice, epsilon) <= delta(events, epsilon) * (1 + 1e-9)
-    for mixed in (Composed((Pure(0.1), Gaussian(1.0))), Sampled(0.5, Gaussian(1.0))):
+    either = Either((Composed((Pure(1.0), Pure(1.0))), Pure(0.5)))
+    for mixed in (Composed((Pure(0.1), Gaussian(1.0))), Sampled(0.5, Gaussian(1.0)), Sampled(0.01, Pure(3.0)), either):
         with pytest.raises(NotSupported, match="Gaussians alone, or by pure events alone"):
             choice_within(mixed)
 

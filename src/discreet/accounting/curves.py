@@ -252,8 +252,9 @@ def choice_within(event: Event) -> float:
     >>> round(choice_within(Gaussian(4.0)), 6), choice_within(Composed((Pure(0.25), Pure(0.1))))
     (0.399226, 0.25)
     """
-    if pure_total(event) is not None:
-        return max((downward(_pure(leaf) or Fraction(0)) for leaf, _ in flatten(event)), default=0.0)
+    leaves = [leaf for leaf, _ in flatten(event)]
+    if all(isinstance(leaf, Pure | Choice | Laplace) for leaf in leaves):
+        return max((downward(_pure(leaf) or Fraction(0)) for leaf in leaves), default=0.0)
     if not only_gaussian(event):
         raise NotSupported("A choice is paid for by Gaussians alone, or by pure events alone.")
     size = mu(event)

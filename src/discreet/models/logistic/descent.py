@@ -31,7 +31,7 @@ from discreet.models.logistic.moments import shrunk_correlations, spectral, trus
 from discreet.models.logistic.problem import Fit, Problem, around_zero
 from discreet.models.logistic.standard import all_together, one_by_one
 from discreet.models.logistic.trust import Moved, worth
-from discreet.models.logistic.verdict import held_back, verdict
+from discreet.models.logistic.verdict import MOST, held_back, verdict
 from discreet.models.logistic.walk import Path, Walk
 from discreet.models.scaling import Standard
 from discreet.query import WIDEST, BoundedSum, Image
@@ -208,8 +208,9 @@ def _dealt(problem: Problem) -> tuple[Bounds, _Plan]:
     moments -= sum(again) / 2
     step = (1 - counts - moments - look - sum(again)) / rounds
     steps = [step] * rounds
-    if problem.budget.pure and rounds > 2:  # several pure shares do not pay for one choice: the last is a large one
-        steps[-2:] = [2 * step]
+    if problem.budget.pure and problem.intercept and rounds > 2:
+        last = max(2, int(MOST * rounds))  # several pure shares do not pay for one choice: the last is a large one
+        steps[-last:] = [last * step]
     bounds, shares = problem.deal(
         radial(counts), *map(radial, again), *fork, radial(moments), radial(look), *map(radial, steps)
     )

@@ -3,8 +3,8 @@
 A δ brings little to a single choice, which can be pure: so one learns from a few hundred rows at ε = 0.1 what Gaussian
 noise would hide. Where nothing else is charged the plan forks for it (`budget.instead`): rows are counted first, and
 where they are few a choice (`verdict.py`) takes the place of all the rest, which is Gaussian. The plan costs hardly
-more than its dearer way. On a shared account, which counts in μ, what is pure is dear: there the shares of all the rest
-pay for a choice that they cover. (Under pure ε every plan forks, and its ways cost the same.)
+more than its dearer way. On a shared account, which may count in μ, what is pure is dear: there the shares of all the
+rest pay for a choice that they cover.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ class LogisticRegression(LinearClassifier):
     clip : at how many standard deviations from their means features are clipped, for "auto" and "quadratic", where it
         costs nothing more; None for as far as the bounds. Features within the public bounds 0 and 1 are taken for
         indicators, and left whole.
-    rounds : of "auto" and "gradient"; 20 and 30 unless given, fewer for delta = 0. With fewer than 3, or without an
-        intercept, "auto" does not ask the rows whether what it has learnt is any good.
+    rounds : of "auto" and "gradient"; 20 and 30 unless given, fewer for delta = 0. With one to three of them, or
+        without an intercept, "auto" may not ask the rows whether what it has learnt is any good.
     n : the number of rows, if it is public. The three minima take it for an upper limit, from which the number of their
         passes follows; with delta = 0 they need it (or replace-one neighbours), else it is paid for if None.
     neighbours, unit, bounds, classes, ledger, random_state : as in every private classifier.
@@ -144,7 +144,7 @@ class LogisticRegression(LinearClassifier):
         With as many rows as slopes need, as a public fact, the plan does not fork: what its dearer way may cost would
         hide faults of the other.
         """
-        many = math.ceil(enough(self.epsilon))
+        many = math.ceil(enough(self.epsilon)) * (2 if self.neighbours == "replace-one" else 1)
         return {"rounds": 1} | ({"n": many} if self.method == "auto" and self.n is None else {})
 
     @property

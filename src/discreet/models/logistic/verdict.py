@@ -214,6 +214,8 @@ def held_back(problem: Problem, shares: Sequence[Share], n: float) -> int:
     most = math.ceil(MOST * len(shares))
     if not problem.intercept or problem.classes() < 2 or most < 2:
         return 0
+    if problem.budget.pure:
+        return 2  # only the largest of them pays for a choice
     exchange = 2 if problem.budget.neighbours == "replace-one" else 1
     for count in range(2, most):
         _, rest = smallest_first(shares[-count:])
