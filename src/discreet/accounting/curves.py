@@ -23,18 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting import minimum
 from discreet.errors import NotSupported
-from discreet.events import (
-    Approximate,
-    Choice,
-    Either,
-    Event,
-    Gaussian,
-    Laplace,
-    Minimum,
-    Pure,
-    Sampled,
-    flatten,
-)
+from discreet.events import Approximate, Choice, Either, Event, Gaussian, Laplace, Minimum, Pure, Sampled, flatten
 
 UP = 1 + 1e-12
 _FAR = 300.0  # beyond this many nats simple upper bounds stand in for closed forms that would overflow

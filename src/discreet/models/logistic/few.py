@@ -34,7 +34,7 @@ ALONE = (
 
 def forks(problem: Problem) -> bool:
     """Whether the plan forks."""
-    return (problem.stated and problem.budget.pure) or (problem.alone and problem.n is None)
+    return problem.alone and problem.n is None
 
 
 def fork() -> tuple[Part, ...]:

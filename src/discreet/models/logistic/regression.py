@@ -197,7 +197,6 @@ class LogisticRegression(LinearClassifier):
                 intercept=bool(self.fit_intercept),
                 clip=self.clip,
                 rounds=self.rounds,
-                stated=stated,
                 alone=self._alone and stated,
             )
         )
