@@ -206,7 +206,7 @@ def test_questions_and_models_that_follow_from_rows_are_caught():
     for cheat, says in (
         (Branching, "questions are asked"),
         (Peeking, "the model depends on the rows"),
-        (Telling, "questions are asked"),
+        (Telling, "the model depends on the rows"),
         (Narrowing, "the model depends on the rows"),
     ):
         with pytest.raises(AssertionError, match=says):

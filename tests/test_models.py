@@ -488,6 +488,18 @@ def test_what_is_no_number_in_a_list_is_missing():
     assert np.abs(model.coef_ - SLOPE).max() < 0.5
 
 
+@pytest.mark.parametrize("row", [[0.1, [2.0], 0.3], [[1.0], [2.0], [3.0]], [[1.0, 2.0]] * 3, 7.0, None, "secret"])
+def test_no_row_of_a_list_raises_by_what_is_in_it(row):
+    """A cell that is itself a list is missing, and so is a row that is none, or a target: no error tells of it."""
+    X, y = data(4000)
+    model = LinearRegression(10.0, bounds=BOUNDS).fit([*X.tolist(), row], [*y.tolist(), [1.0]])
+    assert np.abs(model.coef_ - SLOPE).max() < 0.5
+    labels = ["a" if value > 0 else "b" for value in y]
+    LogisticRegression(classes=["a", "b"], bounds=BOUNDS).fit([*X.tolist(), row], [*labels, ["a"]])
+    with pytest.raises(ValueError, match="rows of equal length"):
+        LinearRegression(bounds=BOUNDS).fit([*X.tolist(), [0.0]], [*y.tolist(), 0.0])
+
+
 def test_delta_is_warned_of_where_n_is_public():
     X, y = data(100)
     with pytest.warns(DeltaWarning, match="1/n"):

@@ -359,9 +359,10 @@ def test_strange_cells_of_a_list_are_missing():
         def __hash__(self):
             raise RuntimeError("secret")
 
-    assert stats.sum([1.0] * 100 + [Strange()], (0, 1), epsilon=50.0).value == pytest.approx(100, abs=2)
-    counts = stats.histogram(["a"] * 100 + [Strange()], categories=["a"], epsilon=50.0).value
-    assert counts[0] == pytest.approx(100, abs=2)
+    for strange in (Strange(), [1.0], [1.0, 2.0], ["a"], ("a",), {}):
+        assert stats.sum([1.0] * 100 + [strange], (0, 1), epsilon=50.0).value == pytest.approx(100, abs=2)
+        counts = stats.histogram(["a"] * 100 + [strange], categories=["a"], epsilon=50.0).value
+        assert counts[0] == pytest.approx(100, abs=2)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

@@ -25,8 +25,10 @@ from discreet.images import Scaled
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.models import KernelRidge, LinearRegression, LogisticRegression, OnlineClassifier, PrivateSearchCV
+from discreet.models.linear import posterior
 from discreet.powers import Powers
 from discreet.query import Batch, BoundedSum, OneHot
+from discreet.release import Release
 from discreet.stats import count, mean, sum
 
 
@@ -480,3 +482,33 @@ def test_the_kit_finds_what_is_wrong():
 
     with pytest.raises(AssertionError, match="by places"):
         check_engine(make)
+
+
+@pytest.mark.filterwarnings("ignore::discreet.errors.DiscreetWarning")
+def test_models_inside_others_do_not_keep_whose_rows_they_learnt_from():
+    X, y, people = rows_of()
+    bounds = Bounds([-1] * 3, [1] * 3, target=(-1, 1))
+    kernel = KernelRidge(n_components=3, bounds=bounds, unit=people).fit(X, y)
+    public = PrivateSearchCV(
+        LinearRegression(bounds=bounds, unit=people), {"method": ["ssp"]}, strategy="public", public=(X[:50], y[:50])
+    ).fit(X, y)
+    assert kernel.linear_.unit == public.best_estimator_.unit == "unit"
+    assert kernel.unit is people  # as the caller gave it
+
+
+def test_a_posterior_draw_expects_as_many_rows_more_as_a_unit_has():
+    """`above` bounds the rows of neighbours, from noisy counts: a neighbour has a unit more, with all of its rows."""
+    X, y, people = rows_of()
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(posterior, "above", lambda *arguments: found.append(arguments[-1]) or 1e4)
+        for limit in (1, 6):
+            LinearRegression(
+                method="posterior",
+                bounds=Bounds([-1] * 3, [1] * 3, target=(-1, 1)),
+                unit=people,
+                max_rows_per_unit=limit,
+            ).fit(X, y)
+    assert found == [1, 6]
+    count = Release("count", np.array([100.0]), 0.0, events.Gaussian(1.0), Budget(1.0, 1e-6))
+    assert [posterior.above(count, 0.1, group) for group in (1, 6)] == [101.0, 106.0]

@@ -29,6 +29,8 @@ class Inside(ABC):
     name : what its release is called.
     proof : the file under `mechanisms/proofs/`, without its ending.
     pays : the events it knows how to run under.
+    replayable : whether it adds noise to, or chooses by, what follows from the rows and its earlier answers alone. The
+        replay audit (`discreet.checks`) then sees its privacy loss; the others are attacked as a whole.
 
     Guarantee
     ---------
@@ -39,6 +41,7 @@ class Inside(ABC):
     name: str
     proof: ClassVar[str]
     pays: ClassVar[tuple[type[Event], ...]]
+    replayable: ClassVar[bool] = True
 
     def check(self, event: Event) -> None:
         """Raise, before anything is charged, if there is no proof, or none for such an event."""

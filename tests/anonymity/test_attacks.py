@@ -182,6 +182,7 @@ def clinic(n=800):
     )
 
 
+@pytest.mark.filterwarnings("ignore::discreet.anonymity.UniqueWarning")
 @pytest.mark.parametrize("method", ["optimal", "mondrian"])
 def test_before_and_after(method):
     """With names and birthdays nearly everybody is found; afterwards nobody, and at most one guess in k is right."""
@@ -243,7 +244,7 @@ def test_values_ruled_out_are_read_as_the_column_is(column, out):
     table = {"q": ["x", "x", "y", "z"], "s": column}
     found = background_attack(table, ["q"], "s", out)
     assert (found.rows, found.disclosed) == (3, 3)
-    assert background_attack(table, "q", "s", []).disclosed == 2
+    assert background_attack(table, "q", "s", []).disclosed == (3 if None in column else 2)  # a gap hides nobody
 
 
 def test_values_ruled_out_must_occur():

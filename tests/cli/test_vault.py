@@ -48,7 +48,7 @@ WHO = ["--identifiers", "ssn,name,born", "--purpose", "research"]
 
 def test_a_life_of_a_vault(run, clinic):
     made = run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
-    assert "Written: out.csv. Entry 4 of the register holds the counts." in made.stdout
+    assert "Written: out.csv. Entry 5 of the register holds the counts." in made.stdout
     assert pl.read_csv("out.csv").columns == ["pseudonym", "cost"]
     assert stat.S_IMODE((clinic / "out.csv").stat().st_mode) == 0o600
 
@@ -189,7 +189,7 @@ def test_a_partners_table_comes_back_and_keys_are_changed(run, clinic):
     who = ["--purpose", "research", *KEY]
     back = ["unshare", "clinic.vault", "for.csv", "--partner", "university", *who]
     said = run(*back, "-o", "back.csv").stdout
-    assert "Written: back.csv. Entry 8 of the register holds the counts." in said
+    assert "Written: back.csv. Entry 10 of the register holds the counts." in said
     run(*back, "-o", "old.csv", "--version", "1")
     run("reseal", "clinic.vault", "out.csv", "-o", "new.csv", *who)
     words = {name: set(pl.read_csv(f"{name}.csv")["pseudonym"]) for name in ("out", "back", "old", "new")}
@@ -211,7 +211,7 @@ def test_the_receipt_is_of_the_table_itself(run, clinic, monkeypatch):
 
     monkeypatch.setattr(Vault, "pseudonymise", busy)
     made = run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
-    assert "Written: out.csv. Entry 4 of the register holds the counts." in made.stdout
+    assert "Written: out.csv. Entry 5 of the register holds the counts." in made.stdout
 
 
 def test_tables_and_lines_end(run, clinic):
@@ -325,6 +325,7 @@ def test_a_restore_says_what_it_could_not_do_again(run, clinic):
     copied = json.loads(run("backup", "clinic.vault", "-o", "copy.vault", "--json", *KEY).stdout)["anchor"]
     with Vault.open("clinic.vault", key_file=KEY[1]) as vault:
         vault.register.append("correct", rows=1)
+        vault.erasures("clinic.erasures")
         newest = str(vault.anchor())
     refused = run("restore", "copy.vault", "again.vault", "--anchor", newest, *KEY, code=1).output
     assert "something happened since" in " ".join(refused.split())
@@ -333,10 +334,72 @@ def test_a_restore_says_what_it_could_not_do_again(run, clinic):
     assert (
         "newest anchor" in run("restore", "copy.vault", "again.vault", *source, "--anchor", ahead, *KEY, code=1).output
     )
-    done = run("restore", "copy.vault", "again.vault", *source, "--anchor", newest, *KEY).stdout
-    assert "corrections lost: 1. Correct again" in " ".join(done.split())
+    source = ("--erasures-from", "clinic.erasures")
+    done = " ".join(run("restore", "copy.vault", "again.vault", *source, "--anchor", newest, *KEY).stdout.split())
+    assert "corrections lost: 1." in done and "Correct again" in done
+    assert "People first seen since are not known: a file of erasures does not tell of them." in done
     run("restore", "copy.vault", "third.vault", "--anchor", copied, *KEY)
     assert "This is a backup" in run("verify", "copy.vault", *KEY, code=1).output
+
+
+def test_a_row_of_two_people_is_one_call(run, clinic, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    rows = {"ssn": [SSN, "222"], "by": ["333", "333"], "cost": [1, 2]}
+    pl.DataFrame(rows).write_csv("visits.csv")
+    both = ["--identifiers", "ssn", "--column", "patient", "--identifiers", "by=ssn", "--column", "doctor"]
+    columns = ["--column", "patient", "--column", "doctor"]
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *both, *WHO[2:], *KEY)
+    shared = ["share", "clinic.vault", "visits.csv", "-o", "for.csv", *both, *WHO[2:], "--partner", "university"]
+    run(*shared, *KEY)
+    assert pl.read_csv("out.csv").columns == pl.read_csv("for.csv").columns == ["patient", "doctor", "cost"]
+    acts = [one["act"] for one in json.loads(run("register", "clinic.vault", "--json", *KEY).stdout)]
+    assert acts.count("pseudonymise") == acts.count("share") == 1
+    partner = ["--purpose", "research", "--partner", "university"]
+    run("unshare", "clinic.vault", "for.csv", "-o", "back.csv", *columns, *partner, *KEY)
+    assert pl.read_csv("back.csv").sort("cost").equals(pl.read_csv("out.csv"))
+    run("reseal", "clinic.vault", "out.csv", "-o", "moved.csv", *columns, "--purpose", "research", *KEY)
+    (clinic / "doctor.json").write_text(json.dumps({"ssn": "333"}))
+    found = json.loads(run("find", "clinic.vault", "--person", "doctor.json", "--json", *KEY).stdout)
+    assert [one["table"] for one in found["locators"]] == ["out", "for", "back", "moved"]
+    for wrong in (both[:-2], [*both[:-1], "patient"], [*both[:2], *both[4:6]]):
+        refused = run("pseudonymise", "clinic.vault", "visits.csv", "-o", "x.csv", *wrong, *WHO[2:], *KEY, code=2)
+        assert "one --column for each --identifiers" in refused.output
+    one = ["--identifiers", "ssn", "--column", "who"]
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "one.csv", *one, *WHO[2:], *KEY)
+    assert pl.read_csv("one.csv").columns == ["who", "by", "cost"]
+
+
+def test_a_restore_counts_people(run, clinic):
+    """Not the tags that they are known by."""
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    run("backup", "clinic.vault", "-o", "copy.vault", *KEY)
+    pl.DataFrame({"ssn": ["444"], "name": ["Di"], "born": ["1980-01-31"]}).write_csv("more.csv")
+    run("pseudonymise", "clinic.vault", "more.csv", "-o", "later.csv", *WHO, *KEY)
+    run("erase", "clinic.vault", "--person", "person.json", "--reason", "asked", "--yes", *KEY)
+    done = run("restore", "copy.vault", "again.vault", "--erasures-from", "clinic.vault", *KEY).stdout
+    assert "erased again: 1; later tables known again: 1; people first seen since, and known again: 1;" in done
+    (clinic / "new.json").write_text(json.dumps({"ssn": "444"}))
+    assert "later: " in run("find", "again.vault", "--person", "new.json", *KEY).stdout
+
+
+def test_a_run_that_was_cut_off_is_shown(run, clinic, monkeypatch):
+    from discreet.pseudonyms.vault import Vault
+
+    monkeypatch.setenv("COLUMNS", "200")
+    run("pseudonymise", "clinic.vault", "visits.csv", "-o", "out.csv", *WHO, *KEY)
+    shown = run("register", "clinic.vault", *KEY)
+    assert "not finished" not in shown.output and "started" in shown.stdout
+    with Vault.open("clinic.vault", key_file=KEY[1]) as vault:  # what a killed process leaves
+        number = vault.register.append("started", table="cut", purpose="research", details={"act": "share"}).number
+    shown = run("register", "clinic.vault", *KEY)
+    assert shown.stdout.count("started, not finished") == 1
+    assert f"not finished: entry {number}" in " ".join(shown.stderr.split())
+    listed = json.loads(run("register", "clinic.vault", "--json", *KEY).stdout)
+    assert [one["finished"] for one in listed if one["act"] == "started"] == [True, False]
+    verdict = json.loads(run("verify", "clinic.vault", "--json", *KEY).stdout)
+    assert verdict["unfinished"] == [number] and f"not finished: entry {number}" in verdict["verdict"]
+    run("prune", "clinic.vault", "--yes", *KEY)
+    assert json.loads(run("verify", "clinic.vault", "--json", *KEY).stdout)["unfinished"] == []
 
 
 def test_what_cannot_be_undone_is_asked_for(run, clinic):

@@ -1,11 +1,14 @@
 """What is refused, or fails half-way: who was taken in, and what the register says of it."""
 
+import signal
+import subprocess
+import sys
 import warnings
 
 import polars as pl
 import pytest
 
-from discreet.pseudonyms import MissingIdentifiers, RowsWarning, VaultError, encodings, lines, slices, tables
+from discreet.pseudonyms import MissingIdentifiers, RowsWarning, Vault, VaultError, encodings, lines, slices, tables
 
 pytestmark = pytest.mark.catalogue("PS1")
 WHO = ["ssn", "name", "born"]
@@ -53,7 +56,10 @@ def test_nothing_is_handed_over_if_somebody_in_it_was_erased_meanwhile(vault, me
         vault.pseudonymise(table(), WHO, "research")
     assert len(entries(vault, "pseudonymise")) == 1
     (entry,) = entries(vault, "failed")
-    assert entry.details == {"act": "pseudonymise", "reason": "VaultError", "people": 2}
+    (started,) = entries(vault, "started")
+    assert entry.details == {
+        "act": "pseudonymise", "reason": "VaultError", "people": 2, "started": started.number
+    }  # fmt: skip
 
 
 def test_nothing_is_handed_over_if_somebody_in_it_was_pruned_meanwhile(vault, meanwhile):
@@ -149,7 +155,7 @@ def test_what_stops_between_two_slices_of_a_frame_is_noted(vault, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         vault.pseudonymise(pl.DataFrame({"ssn": [str(i) for i in range(40)]}), ["ssn"], "research")
     (entry,) = entries(vault, "failed")
-    assert entry.details == {"act": "pseudonymise", "reason": "KeyboardInterrupt", "people": 20}
+    assert entry.details["reason"] == "KeyboardInterrupt" and entry.details["people"] == 20
     assert vault.people.links.count() == 20
 
 
@@ -194,3 +200,112 @@ def test_a_warning_names_the_line_that_asked(vault, tmp_path, kind):
     with pytest.warns(RowsWarning) as told:
         vault.pseudonymise(given, ["ssn"], "research", keep=["name", "born"], **options)
     assert [one.filename for one in told] == [__file__]
+
+
+# what is cut off
+
+
+KILLED = """
+import sys, time
+from discreet.pseudonyms import lines
+from discreet.pseudonyms.vault import Vault
+
+lines.BLOCK = 64
+vault = Vault.open(sys.argv[1], key_file=sys.argv[2])
+resolve, pieces = vault.resolve, []
+
+def stopped(found):
+    answer = resolve(found)
+    pieces.append(found)
+    if len(pieces) == 3:
+        print("three pieces", flush=True)
+        time.sleep(600)
+    return answer
+
+vault.resolve = stopped
+vault.share(sys.argv[3], ["ssn"], "university", "research", out=sys.argv[4], who="Bea", require_k=2)
+"""
+
+
+@pytest.fixture
+def killed(vault, key, tmp_path):
+    """A vault whose import was killed after three pieces; it has people, and their file never came."""
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("ssn,ward\n" + "".join(f"{number},north\n" for number in range(100)))
+    command = [sys.executable, "-c", KILLED, vault.database.path, key.path, str(source), str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        assert child.stdout.readline() == b"three pieces\n"
+        child.send_signal(signal.SIGKILL)
+    assert child.returncode == -signal.SIGKILL and not out.exists()
+    return vault
+
+
+def test_a_run_that_was_killed_is_told(killed, key, tmp_path, people):
+    assert killed.people.links.count() > 0 and not killed.tables()
+    (entry,) = killed.unfinished()
+    assert (entry.act, entry.who, entry.table, entry.purpose) == ("started", "Bea", "out", "research")
+    assert (entry.partner, entry.recipients, entry.categories) == ("university", (), ("ssn", "ward"))
+    assert entry.basis == "Article 9(2)(j)" and entry.retention and entry.details == {"act": "share"}
+    assert str(killed.verify()).endswith(f"; started and not finished: entry {entry.number}")
+    assert not killed.overdue("2999-01-01"), "there is no table to delete"
+    people.table(killed, "small", ssn=["1"])
+    assert [one.number for one in killed.unfinished()] == [entry.number], "others do not end it"
+    assert killed.prune().people > 0 and not killed.unfinished() and killed.people.links.count() == 1
+    (closed,) = entries(killed, "failed")
+    assert closed.details == {"act": "share", "reason": "never finished", "started": entry.number}
+    assert str(killed.verify()) == "consistent, completeness unproven"
+
+
+def test_a_restored_vault_tells_of_a_run_that_was_killed(vault, key, tmp_path, request):
+    vault.backup(tmp_path / "backup.vault")
+    vault.add_purpose("another")  # the numbers of later entries are others' in the restored vault
+    number = request.getfixturevalue("killed").unfinished()[0].number
+    (tmp_path / "again.csv").write_text("ssn,ward\n1,north\n2,north\n")
+    vault.pseudonymise(tmp_path / "again.csv", ["ssn"], "another", out=tmp_path / "made.csv")
+    count = vault.people.links.count()
+    vault.close()
+    done = Vault.restore(
+        tmp_path / "new.vault", tmp_path / "backup.vault", erasures_from=vault.database.path, key_file=key
+    )
+    assert done.people == count
+    with Vault.open(tmp_path / "new.vault", key_file=key) as again:
+        (entry,) = entries(again, "failed")
+        assert (entry.table, entry.partner) == ("out", "university") and entry.details["reason"] == "never finished"
+        (table,) = entries(again, "known again")
+        assert "started" not in table.details and "started" not in entry.details and number
+        assert not again.unfinished()
+        again.verify()
+
+
+@pytest.mark.parametrize("kind", ["file", "slices", "frame"])
+def test_a_run_in_pieces_is_started_before_anybody_is_taken_in(vault, tmp_path, monkeypatch, kind):
+    given, options = pl.DataFrame({"ssn": ["1", "2"]}), {}
+    if kind == "file":
+        given.write_csv(tmp_path / "in.csv")
+        given, options = tmp_path / "in.csv", {"out": tmp_path / "out.csv"}
+    if kind == "slices":
+        monkeypatch.setattr(tables, "ROWS", 0)
+    resolve, seen = vault.resolve, []
+
+    def watched(found):
+        seen.append((len(entries(vault, "started")), vault.people.links.count(), vault.database.inside))
+        return resolve(found)
+
+    monkeypatch.setattr(vault, "resolve", watched)
+    vault.pseudonymise(given, ["ssn"], "research", **options)
+    (made,) = entries(vault, "pseudonymise")
+    if kind == "frame":
+        assert seen == [(0, 0, True)] and "started" not in made.details, "in one step"
+    else:
+        (started,) = entries(vault, "started")
+        assert seen == [(1, 0, False)] and made.details["started"] == started.number
+        assert started.categories == made.categories and started.retention == made.retention
+    assert not vault.unfinished() and not entries(vault, "failed")
+
+
+def test_a_file_that_is_refused_before_anybody_is_looked_up_is_not_started(vault, tmp_path):
+    (tmp_path / "in.csv").write_text("ssn,a\nno number,x\n")
+    before = vault.anchor().count
+    with pytest.raises(VaultError):
+        vault.pseudonymise(tmp_path / "in.csv", ["ssn"], "research", out=tmp_path / "out.csv")
+    assert not entries(vault, "started") and vault.anchor().count - before <= 1  # the keys of the purpose

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from discreet.errors import VersionError
+from discreet.pseudonyms import later
 from discreet.pseudonyms.errors import Tampered, VaultError
 from discreet.pseudonyms.keys import KeyFile
 from discreet.pseudonyms.vault import Vault
@@ -405,8 +406,8 @@ def test_a_file_of_erasures_of_another_form(make, file, tmp_path, restore):
         restore(tmp_path / "erasures")
 
 
-@pytest.mark.parametrize("source", ["people.vault", "erasures"])
-def test_corrections_that_are_lost_are_counted(make, file, tmp_path, people, restore, source):
+@pytest.mark.parametrize(("source", "lost"), [("people.vault", 0), ("erasures", 1)])
+def test_corrections_that_are_lost_are_counted(make, file, tmp_path, people, restore, source, lost):
     born = ["1980-01-01"] * 2
     with make(file) as vault:
         people.table(vault, "visits", ssn=["1", "2"], name=["A", "A"], born=born)
@@ -418,13 +419,16 @@ def test_corrections_that_are_lost_are_counted(make, file, tmp_path, people, res
         vault.erasures(tmp_path / "erasures")
     vault, done = restore(tmp_path / source)
     with vault:
-        assert done.corrections == 1 and last(vault).details["corrections lost"] == 1
+        assert done.corrections == lost == last(vault).details["corrections lost"]
+        if not lost:
+            assert vault.find({"name": "A", "born": "1980-01-01"}).known, "links of the later state"
+            return
         with pytest.raises(VaultError, match="Several people"):
             vault.find({"name": "A", "born": "1980-01-01"})
 
 
-@pytest.mark.parametrize("source", ["people.vault", "erasures"])
-def test_people_who_were_pruned_and_are_back_are_counted(make, file, tmp_path, people, restore, source):
+@pytest.mark.parametrize(("source", "back"), [("people.vault", 0), ("erasures", 2)])
+def test_people_who_were_pruned_and_are_back_are_counted(make, file, tmp_path, people, restore, source, back):
     with make(file) as vault:
         people.resolve(vault, ssn=["7"])
         assert vault.prune().people == 1  # before the backup
@@ -435,8 +439,8 @@ def test_people_who_were_pruned_and_are_back_are_counted(make, file, tmp_path, p
         vault.erasures(tmp_path / "erasures")
     vault, done = restore(tmp_path / source)
     with vault:
-        assert done.pruned == 2 and last(vault).details["people pruned"] == 2
-        assert vault.find({"ssn": "1"}).known and vault.prune().people == 2
+        assert done.pruned == back == last(vault).details["people pruned"]
+        assert vault.find({"ssn": "1"}).known is bool(back) and vault.prune().people == back
         assert not vault.find({"ssn": "1"}).known
 
 
@@ -455,3 +459,193 @@ def test_without_an_anchor_an_older_source_is_taken(make, file, tmp_path, people
     where = {"erasures_from": tmp_path / "second.vault", "anchor": newest, "key_file": key}
     with pytest.raises(VaultError, match="does not reach the newest anchor"):
         Vault.restore(tmp_path / "new.vault", tmp_path / "backup.vault", **where)
+
+
+# people first seen after the backup
+
+
+@pytest.fixture
+def brought_back(make, place, key, tmp_path):
+    """A vault as it was at one time, told by a later state of it: a restored file, or what a server put back."""
+
+    def brought(before, after):
+        if not place.startswith("postgresql"):
+            with make(place) as vault:
+                before(vault)
+                vault.backup(tmp_path / "backup.vault")
+                after(vault)
+            done = Vault.restore(tmp_path / "new.vault", tmp_path / "backup.vault", erasures_from=place, key_file=key)
+            return Vault.open(tmp_path / "new.vault", key_file=key), done
+        with make(place) as vault:
+            before(vault)
+            state = rows(vault)
+            after(vault)
+        other = place.replace("schema=", "schema=old_")
+        with make(other) as old:
+            put_back(old, state)
+        opened = Vault.open(other, key_file=key)
+        return opened, opened.replay(place)
+
+    made = []
+    yield lambda before, after: made.append(brought(before, after)) or made[-1]
+    for vault, _ in made:
+        if place.startswith("postgresql"):
+            with vault.database.transaction():
+                vault.database.write(f"drop schema {vault.database.schema} cascade")
+        vault.close()
+
+
+BORN = "1980-01-01"
+
+
+def test_people_first_seen_after_the_backup_are_known_again(brought_back, people):
+    """Backup, share with a new person, restore, find, erase, reseal."""
+    first, both = people.frame(ssn=["1"]), people.frame(ssn=["1", "2"], name=["Ann", "Bo"], born=[BORN, BORN])
+    shared = []
+
+    def after(vault):
+        with pytest.warns(UserWarning, match="single people out"):
+            shared.append(vault.share(both, ["ssn", "name", "born"], "university", "research", name="study"))
+
+    vault, done = brought_back(lambda vault: vault.pseudonymise(first, ["ssn"], "research", name="before"), after)
+    assert (done.people, done.unknown, done.tables) == (1, 0, 1) and last(vault).details["people known again"] == 1
+    vault.verify()
+    person = vault.find({"name": "Bo", "born": BORN})
+    assert person.known and person.tables == ("study",) and person.recipients == ("university",)
+    assert person.locators[0].pseudonym in shared[0]["pseudonym"].to_list()
+    with pytest.warns(UserWarning, match="single people out"):
+        again = vault.share(both, ["ssn", "name", "born"], "university", "research", name="again")
+    assert set(again["pseudonym"]) == set(shared[0]["pseudonym"]), "nobody gets a second pseudonym"
+    gone = vault.erase(vault.find({"ssn": "2"}), reason="asked")
+    assert gone.cut and gone.recipients == ("university",)
+    assert [one.table for one in gone.locators] == ["study", "again"]
+    for moved in (vault.reseal, lambda table, purpose, partner: vault.unshare(table, partner, purpose)):
+        with pytest.warns(UserWarning, match="of people who were erased"):
+            assert moved(shared[0], "research", partner="university").height == 1
+    vault.verify()
+
+
+def test_who_is_known_by_what_is_that_of_later(brought_back, people):
+    """Two that became one, a name that became shared, a correction, and people who were pruned."""
+    ages = [BORN] * 2
+
+    def before(vault):
+        people.table(vault, "numbers", ssn=["1", "3"])
+        people.table(vault, "names", name=["Ann"], born=[BORN])
+        people.table(vault, "stale", ssn=["8"])
+
+    def after(vault):
+        people.table(vault, "both", ssn=["1"], name=["Ann"], born=[BORN])
+        people.table(vault, "wrong", ssn=["3", "4"], name=["Bo", "Bo"], born=ages)
+        people.table(vault, "namesakes", ssn=["5", "6"], name=["Cy", "Cy"], born=ages)
+        vault.correct(vault.find({"ssn": "4"}), {"name": "Bo", "born": BORN})
+        vault.retire("stale")
+        assert vault.prune().people == 1
+
+    vault, done = brought_back(before, after)
+    assert (done.people, done.corrections, done.pruned) == (3, 0, 0)
+    assert set(vault.find({"ssn": "1"}).tables) == {"numbers", "names", "both"}
+    assert vault.find({"name": "Bo", "born": BORN}).tables == vault.find({"ssn": "3"}).tables == ("numbers", "wrong")
+    with pytest.raises(VaultError, match="Several people"):
+        vault.find({"name": "Cy", "born": BORN})
+    assert not vault.find({"ssn": "8"}).known
+    vault.verify()
+
+
+def test_people_who_were_erased_since_stay_erased(brought_back, people):
+    """Somebody of the backup, and somebody newer."""
+
+    def after(vault):
+        people.table(vault, "later", ssn=["1", "2", "3"], name=["Ann", "Bo", "Cy"], born=[BORN] * 3)
+        for number in ("1", "2"):
+            vault.erase(vault.find({"ssn": number}), reason="asked")
+
+    vault, done = brought_back(lambda vault: people.table(vault, "before", ssn=["1"]), after)
+    assert done.replayed == 2 and done.people == 1
+    for number, name in (("1", "Ann"), ("2", "Bo")):
+        for values in ({"ssn": number}, {"name": name, "born": BORN}):
+            person = vault.find(values)
+            assert not person.known and person.suppressed and not person.tables
+    assert vault.find({"ssn": "3"}).tables == ("later",)
+    assert [vault.uses.count(run.uid) for run in vault.tables()] == [0, 1]
+    assert people.resolve(vault, ssn=["1", "2"]).suppressed.all()
+
+
+def changed_links(vault):
+    """One byte of the links of people."""
+    with vault.database.transaction():
+        ((body,),) = vault.database.read("select body from sealed where store = 'people'")
+        vault.database.write(
+            "update sealed set body = ? where store = 'people'", (bytes([body[0] ^ 1]) + bytes(body[1:]),)
+        )
+        vault.database.witness = None
+
+
+def older_links(vault, old):
+    """The links as they were, which still open: the sums alone tell."""
+    with vault.database.transaction():
+        vault.database.write_many("update sealed set body = ? where store = ? and first = ?", old)
+
+
+@pytest.mark.parametrize("damage", ["changed", "older"])
+def test_links_of_a_damaged_state_are_not_taken_over(make, file, tmp_path, people, restore, damage):
+    with make(file) as vault:
+        people.table(vault, "before", ssn=["1"])
+        vault.backup(tmp_path / "backup.vault")
+        people.table(vault, "known", ssn=["1"])
+        old = vault.database.read("select body, store, first from sealed where store = 'people'")
+        people.table(vault, "later", ssn=["1", "2", "3"])
+        changed_links(vault) if damage == "changed" else older_links(vault, old)
+    vault, done = restore(file)
+    with vault:
+        assert (done.people, done.unknown, done.tables) == (0, 2, 2)
+        details = last(vault).details
+        assert details["people not known"] == 2 and details["links"] == "of the backup"
+        person = vault.find({"ssn": "1"})
+        assert person.tables == ("before", "known") and person.unlocated == ("later",)
+        gone = vault.erase(vault.find({"ssn": "2"}), reason="asked")
+        assert gone.unlocated == ("later",) and "Look into 'later'" in str(gone)
+        vault.verify()
+
+
+def test_links_of_erased_people_are_cut_where_no_sum_tells(make, file, tmp_path, people, restore, monkeypatch):
+    """A state of version 1 has no sums: links from before an erasure, put back in it, open like others."""
+    with make(file) as vault:
+        people.table(vault, "visits", ssn=["1", "2"])
+        vault.backup(tmp_path / "backup.vault")
+        old = vault.database.read("select body, store, first from sealed where store = 'people'")
+        vault.erase(vault.find({"ssn": "1"}), reason="asked")
+        older_links(vault, old)
+    monkeypatch.setattr(later, "read_people", lambda vault: vault.people)
+    vault, done = restore(file)
+    with vault:
+        assert not vault.find({"ssn": "1"}).known and vault.find({"ssn": "2"}).known and done.replayed == 1
+        vault.verify()
+
+
+def test_a_file_of_erasures_tells_no_links(make, file, tmp_path, people, restore):
+    with make(file) as vault:
+        people.table(vault, "before", ssn=["1"])
+        vault.backup(tmp_path / "backup.vault")
+        people.table(vault, "later", ssn=["1", "2"])
+        vault.erasures(tmp_path / "erasures")
+    vault, done = restore(tmp_path / "erasures")
+    with vault:
+        assert done.people == 0 and done.unknown is None and last(vault).details["people not known"] == "not told"
+        assert not vault.find({"ssn": "2"}).known and vault.find({"ssn": "2"}).unlocated == ("later",)
+
+
+def test_people_who_were_erased_are_counted_and_not_their_tags(make, file, tmp_path, people, restore):
+    with make(file) as vault:
+        people.table(vault, "visits", ssn=["1", "2"], name=["Ann", "Bo"], born=[BORN] * 2)
+        vault.backup(tmp_path / "backup.vault")
+        vault.erase(vault.find({"ssn": "1"}), reason="asked")
+        vault.erasures(tmp_path / "erasures")
+    for source in (file, tmp_path / "erasures"):
+        vault, done = restore(source)
+        with vault:
+            assert done.replayed == 1 and last(vault).rows == 1 and len(vault.suppression.lines()) == 3
+    again, _ = restore(file)
+    with again:
+        place = again.database.path
+    assert restore(place)[1].replayed == 1, "told by a vault that was restored itself"

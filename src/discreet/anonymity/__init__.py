@@ -5,6 +5,7 @@ somebody who knows more than the quasi-identifiers. See `docs` for what anonymit
 """
 
 from discreet.anonymity import losses
+from discreet.anonymity.alone import Alone, UniqueWarning
 from discreet.anonymity.anonymise import anonymise
 from discreet.anonymity.attacks import Linkage, background_attack, homogeneity_attack, linkage_attack
 from discreet.anonymity.criteria import (
@@ -23,6 +24,7 @@ from discreet.anonymity.result import Anonymised
 from discreet.anonymity.risk import Risk, risk
 
 __all__ = [
+    "Alone",
     "Anonymised",
     "DeltaPresence",
     "DistinctL",
@@ -36,6 +38,7 @@ __all__ = [
     "RecursiveCL",
     "Risk",
     "TCloseness",
+    "UniqueWarning",
     "anonymise",
     "background_attack",
     "homogeneity_attack",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from discreet.anonymity.checker import Checker
+from discreet.anonymity.alone import count_alone, warn_alone
+from discreet.anonymity.checker import Checker, meets
 from discreet.anonymity.criteria import Criterion, KAnonymity
 from discreet.anonymity.encode import pack
 from discreet.anonymity.groups import Groups
@@ -17,8 +20,9 @@ from discreet.anonymity.incognito import incognito
 from discreet.anonymity.infeasible import Infeasible, refusal, uncut
 from discreet.anonymity.losses import NAMES, Custom, Loss, named
 from discreet.anonymity.request import Request, prepare
-from discreet.anonymity.result import Anonymised, generalised, published
+from discreet.anonymity.result import Anonymised, draw_rows, generalised, published, renumber_people
 from discreet.anonymity.search import Found, optimal
+from discreet.anonymity.tally import tally
 
 Node = tuple[int, ...]
 Bools = npt.NDArray[np.bool_]
@@ -46,6 +50,7 @@ def anonymise(
     population: Any = None,
     missing: str | None = None,
     keep: Sequence[str] = (),
+    person: Any = None,
     time_limit: float | None = None,
     tight: bool = True,
     strict: bool = True,
@@ -58,8 +63,8 @@ def anonymise(
     table : polars (lazy too), pandas or pyarrow frame, mapping of columns, or path of a CSV or Parquet file.
     quasi_identifiers : the columns by which somebody could be recognised, each with its hierarchy.
     sensitive : columns nobody should learn about a person; published as they are.
-    k : every class has at least k rows (None to leave it out).
-    l : every class has at least l sensitive values; or a criterion such as EntropyL(3).
+    k : every class has at least k rows, or rows of at least k people with `person` (None to leave it out).
+    l : every class has at least l sensitive values, missing ones not counted; or a criterion such as EntropyL(3).
     t : sensitive values in every class are within t of the table's; or a criterion such as TCloseness(.2, "ordered").
     criteria : further ones. With several, every class meets all of them.
     suppress : the share of rows that may be left out; the rows of classes that fail are. "mondrian" leaves none out.
@@ -67,9 +72,13 @@ def anonymise(
     loss : "ncp" (the only one of "mondrian"), "entropy", "discernibility", "average", or a function of node and
         groups.
     method : "optimal" (the best of all nodes), "incognito" (the best minimal node), "mondrian" (local recoding).
-    population : a table with the same quasi-identifiers that contains this one, for KMap and DeltaPresence.
-    missing : the category of null and NaN.
-    keep : columns to carry over as they are. Columns named nowhere are left out.
+    population : a table with the same quasi-identifiers that contains this one, for KMap and DeltaPresence. Each of its
+        rows is a person, unless it has the column `person`.
+    missing : the category of null and NaN. In a sensitive column it is no value: it adds nothing to l.
+    keep : columns to carry over as they are. Columns named nowhere are left out. Whoever knows a kept column may find a
+        person by it: if some stand alone by quasi-identifiers and kept columns together, a UniqueWarning says so.
+    person : the column that names people, or an array with one name for each row, where people have several rows: then
+        k, l and t count people. It is a direct identifier and never published.
     time_limit : seconds after which the best found so far is returned, with `complete` False.
     tight : of "mondrian": publish the members' extremes rather than the region between cuts.
     strict : of "mondrian": rows of equal value stay together; False lets a cut part them, for a little less loss.
@@ -79,6 +88,8 @@ def anonymise(
     ---------
     Every published class meets every criterion, judged on the quasi-identifiers jointly, with the whole input as
     reference. That is a property of the table and no more: it does not bound what somebody with other knowledge learns.
+    With `person`, whoever knows the quasi-identifiers of one row of somebody finds rows of at least k people; whoever
+    knows several rows to be of one person knows more than that.
 
     | edge case | what happens |
     | --- | --- |
@@ -88,6 +99,10 @@ def anonymise(
     | "mondrian" with another loss, with "star" or with a time limit | ValueError |
     | DeltaPresence with low > 0 | no row is removed, whatever `suppress` is |
     | several sensitive columns | each is judged with the others as quasi-identifiers |
+    | a missing sensitive value | counts as the commonest of its class for l (see `criteria`) |
+    | a person with several values in a class | counts for the one that makes it least diverse (l), or in parts (t) |
+    | a missing `person`, or a column that is also published | ValueError |
+    | rows that stand alone by kept columns | UniqueWarning, with their share |
 
     Example
     -------
@@ -108,14 +123,18 @@ def anonymise(
         only(loss, suppressed, time_limit)
     request = prepare(
         table, quasi_identifiers, sensitive=sensitive, k=k, l=l, t=t, criteria=criteria, suppress=suppress,
-        star=suppressed == "star", population=population, missing=missing, keep=keep,
+        star=suppressed == "star", population=population, missing=missing, keep=keep, person=person,
     )  # fmt: skip
     if method == "mondrian":
-        return local(request, tight, strict, recode)
-    checker = request.checker()
-    aim = chosen(loss, request, checker)
-    found = (optimal if method == "optimal" else incognito)(checker, aim, time_limit)
-    return release(request, checker, found, method)
+        result = local(request, tight, strict, recode)
+    else:
+        checker = request.checker()
+        aim = chosen(loss, request, checker)
+        found = (optimal if method == "optimal" else incognito)(checker, aim, time_limit)
+        result = release(request, checker, found, method)
+    result = replace(result, person=person if isinstance(person, str) else None)
+    warn_alone(result.alone, keep, by_people=result.people is not None)
+    return result
 
 
 def chosen(loss: str | Loss | Callable[[Node, Groups], float], request: Request, checker: Checker) -> Loss:
@@ -132,12 +151,15 @@ def release(request: Request, checker: Checker, found: Found, method: str) -> An
         raise refusal(request, checker, found.nearest)
     groups = checker.judge(found.node).groups
     kept = rows_kept(request, checker, found.node, groups)
+    rows = draw_rows(kept, star=request.star)
     columns = {}
     for (name, tree), level, places in zip(request.trees.items(), found.node, request.encoded.codes.T, strict=True):
         columns[name] = generalised(tree, level, places, request.frame[name].dtype)
     others = [*request.encoded.sensitive, *request.keep]
+    table = published(request.frame, columns, request.encoded.row_of, others, kept, rows)
+    people = None if request.person is None else renumber_people(request.person[rows])
     return Anonymised(
-        table=published(request.frame, columns, request.encoded.row_of, others, kept, star=request.star),
+        table=table,
         levels=dict(zip(request.trees, found.node, strict=True)),
         loss=found.loss,
         losses={name: chosen(name, request, checker).of(found.node, groups) for name in NAMES},
@@ -151,13 +173,15 @@ def release(request: Request, checker: Checker, found: Found, method: str) -> An
         heights={name: tree.height for name, tree in request.trees.items()},
         reason=found.reason,
         star=request.star,
+        alone=count_alone(table, list(request.trees), request.keep, people),
+        people=people,
     )
 
 
 def sizes(groups: Groups, star: bool) -> npt.NDArray[np.int64]:
-    """The rows of each class of the release, largest first; those published as `*` are a class."""
-    extra = [groups.suppressed] if star and groups.suppressed else []
-    return np.sort(np.append(groups.sizes[groups.published], np.array(extra, dtype=np.int64)))[::-1]
+    """The people of each class of the release, largest first; those published as `*` are a class."""
+    extra = groups.union(~groups.published).count_people() if star and groups.suppressed else groups.sizes[:0]
+    return np.sort(np.append(groups.count_people()[groups.published], extra))[::-1]
 
 
 def rows_kept(request: Request, checker: Checker, node: Node, groups: Groups) -> Bools:
@@ -195,14 +219,18 @@ def local(request: Request, tight: bool, strict: bool, recode: Literal["sets", "
     except Infeasible:
         raise uncut(request, whole=recode == "sets") from None
     labels = found.frame()
+    refuse_twins(request, labels, others)
     everyone = np.ones(request.encoded.n, dtype=bool)
-    columns, rows = {name: labels[name] for name in request.trees}, np.arange(request.encoded.n)
+    columns, places = {name: labels[name] for name in request.trees}, np.arange(request.encoded.n)
+    rows = draw_rows(everyone)
+    table = published(request.frame, columns, places, [*request.encoded.sensitive, *request.keep], everyone, rows)
+    people = None if request.person is None else renumber_people(request.person[rows])
     return Anonymised(
-        table=published(request.frame, columns, rows, [*request.encoded.sensitive, *request.keep], everyone),
+        table=table,
         levels=dict.fromkeys(request.trees),
         loss=found.loss,
         losses={"ncp": found.loss},
-        classes=np.sort(found.classes)[::-1],
+        classes=np.sort(found.count_people(request.person))[::-1],
         suppressed=0.0,
         searched=0,
         complete=True,
@@ -210,4 +238,19 @@ def local(request: Request, tight: bool, strict: bool, recode: Literal["sets", "
         criteria=tuple(request.criteria),
         method="mondrian",
         heights={name: tree.height for name, tree in request.trees.items()},
+        alone=count_alone(table, list(request.trees), request.keep, people),
+        people=people,
     )
+
+
+def refuse_twins(request: Request, labels: pl.DataFrame, criteria: Sequence[Criterion]) -> None:
+    """Classes that are published alike are one to whoever reads, in which people of both count once."""
+    if request.encoded.person is None or not criteria:
+        return
+    alike = labels.select(pl.struct(pl.all()).rank("dense")).to_series().cast(pl.Int64).to_numpy() - 1
+    groups = tally(request.encoded, np.arange(len(alike)), alike, int(alike.max()) + 1)
+    if not meets(criteria, groups).all():
+        raise Infeasible(
+            "Classes that are published alike do not meet the criteria together, where people have rows in several. "
+            "Hint: strict=True and recode='sets', or method='optimal'."
+        )

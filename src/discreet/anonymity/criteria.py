@@ -9,6 +9,14 @@ search may infer one node from another only then.
 | KAnonymity, KMap | yes | yes |
 | DistinctL | yes | yes with one sensitive column; with several a part that fails takes its whole class along |
 | EntropyL, RecursiveCL, TCloseness, DeltaPresence | yes | no: a failing class can swallow a good one |
+
+Where people have several rows, criteria count people (`Groups.count_people`). Somebody in two classes counts once when
+these are merged, so that the shares in both together are not the mean of their shares. A criterion is monotone then
+only if it says so (`monotone_with_people`); one on sensitive values besides only if nothing is suppressed and nobody
+has rows with different quasi-identifiers.
+
+A missing sensitive value is no value. Diversity must hold whatever the missing ones are, that is, if they are all the
+commonest value of their class; closeness is judged on the recorded values, and on how many are missing.
 """
 
 from __future__ import annotations
@@ -22,7 +30,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from discreet.anonymity.groups import Bools, Groups, Histogram
+from discreet.anonymity.groups import Bools, Groups, Histogram, concentrate
 from discreet.anonymity.hierarchies import Hierarchy, HierarchyError
 
 Floats = npt.NDArray[np.float64]
@@ -47,7 +55,7 @@ class Criterion(Protocol):
 
 @dataclass(frozen=True)
 class KAnonymity:
-    """Every class has at least k rows. Samarati & Sweeney 1998.
+    """Every class has at least k rows; of at least k people, if it is known whose they are. Samarati & Sweeney 1998.
 
     >>> KAnonymity(2).check(Groups(np.array([1, 2, 3]), 6))
     array([False,  True,  True])
@@ -56,6 +64,7 @@ class KAnonymity:
     k: int
     monotone = True
     monotone_with_suppression = True
+    monotone_with_people = True
     needs = "sizes"
 
     def __post_init__(self) -> None:
@@ -63,16 +72,17 @@ class KAnonymity:
 
     def check(self, groups: Groups) -> Bools:
         """Which classes are large enough."""
-        return groups.sizes >= self.k
+        return groups.count_people() >= self.k
 
 
 @dataclass(frozen=True)
 class KMap:
-    """Every class has at least k rows in the population that the table is a part of. Sweeney 2002."""
+    """Every class has at least k people in the population that the table is a part of. Sweeney 2002."""
 
     k: int
     monotone = True
     monotone_with_suppression = True
+    monotone_with_people = True
     needs = "population"
 
     def __post_init__(self) -> None:
@@ -111,7 +121,7 @@ class DeltaPresence:
     def check(self, groups: Groups) -> Bools:
         """Which classes are neither surely in the table nor surely out of it."""
         assert groups.population is not None
-        share = groups.sizes / np.maximum(groups.population, 1)
+        share = groups.count_people() / np.maximum(groups.population, 1)
         inside: Bools = (share >= self.low - CLOSE) & (share <= self.high + CLOSE)
         return inside & (self.low == 0 or not groups.absent)
 
@@ -120,6 +130,7 @@ class Sensitive(ABC):
     """A criterion on the sensitive values in each class, for one sensitive column or (None) for each of them."""
 
     monotone = True
+    monotone_with_people = False
     needs = "sensitive"
     column: str | None
 
@@ -138,23 +149,31 @@ class Sensitive(ABC):
 
 @dataclass(frozen=True)
 class DistinctL(Sensitive):
-    """Every class has at least l different sensitive values."""
+    """Every class has at least l different sensitive values.
+
+    A missing value counts for nothing. Of people with several rows, everybody counts for one value, whichever makes
+    the class least diverse (`groups.concentrate`): the l - 1 commonest values have fewer people than the class.
+    """
 
     l: int
     column: str | None = None
     monotone_with_suppression = True
+    monotone_with_people = True
 
     def __post_init__(self) -> None:
         whole("l", self.l)
 
     def holds(self, found: Histogram) -> Bools:
         """Which parts have enough values."""
-        return np.bincount(found.owner, minlength=found.parts) >= self.l
+        return count_values(found) >= self.l
 
 
 @dataclass(frozen=True)
 class EntropyL(Sensitive):
-    """The entropy of the sensitive values in every class is at least log l. Machanavajjhala et al. 2007."""
+    """The entropy of the sensitive values in every class is at least log l. Machanavajjhala et al. 2007.
+
+    Missing values count as the commonest one, and people with several values for the one that makes the entropy least.
+    """
 
     l: float
     column: str | None = None
@@ -172,12 +191,16 @@ class EntropyL(Sensitive):
 
 @dataclass(frozen=True)
 class RecursiveCL(Sensitive):
-    """In every class the commonest value is rarer than c times all from the l-th commonest on. Machanavajjhala 2007."""
+    """In every class the commonest value is rarer than c times all from the l-th commonest on. Machanavajjhala 2007.
+
+    Missing values count as the commonest one, and people with several values for the commonest of theirs.
+    """
 
     c: float
     l: int
     column: str | None = None
     monotone_with_suppression = False
+    monotone_with_people = True
 
     def __post_init__(self) -> None:
         whole("l", self.l)
@@ -186,8 +209,9 @@ class RecursiveCL(Sensitive):
 
     def holds(self, found: Histogram) -> Bools:
         """Which parts have r1 < c (r_l + ... + r_m)."""
-        order = np.lexsort((-found.count, found.owner))
-        owner, count = found.owner[order], found.count[order]
+        owner, count = concentrate(found)
+        order = np.lexsort((-count, owner))
+        owner, count = owner[order], count[order]
         first = np.searchsorted(owner, np.arange(found.parts))
         rank = np.arange(len(owner)) - first[owner]
         tail = np.bincount(owner, weights=np.where(rank >= self.l - 1, count, 0), minlength=found.parts)
@@ -199,7 +223,10 @@ class TCloseness(Sensitive):
     """The sensitive values in every class are distributed as in the whole table, within t.
 
     Li, Li & Venkatasubramanian, ICDE 2007: the earth mover's distance. The reference is the input table, fixed, also
-    when rows are suppressed.
+    when rows are suppressed. With people, everybody counts as one: by the shares of their rows in the class, and in the
+    table. Where values are missing, the distance is the larger of two: that of the recorded values from the recorded
+    values of the table, which missing ones cannot dilute; and how much more or less is missing than in the table (for
+    "equal": with missing as one more value).
 
     Parameters
     ----------
@@ -215,6 +242,7 @@ class TCloseness(Sensitive):
     column: str | None = None
     order: tuple[str, ...] | None = None
     monotone_with_suppression = False
+    monotone_with_people = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.t <= 1:
@@ -228,6 +256,13 @@ class TCloseness(Sensitive):
 
     def distances(self, found: Histogram) -> Floats:
         """The distance of each part from the table."""
+        if found.missing is None:
+            return self._apart(found)
+        seen = found.drop_missing()
+        near = np.where(seen.totals() > 0, self._apart(seen), 0.0) if len(seen.owner) else np.zeros(found.parts)
+        return np.maximum(near, equal(found) if self.distance == "equal" else gap(found))
+
+    def _apart(self, found: Histogram) -> Floats:
         if self.distance == "equal":
             return equal(found)
         block = max(BLOCK // len(found.reference), 1)
@@ -244,10 +279,24 @@ class TCloseness(Sensitive):
         return moved
 
 
+def count_values(found: Histogram) -> npt.NDArray[np.int64]:
+    """How many different values each part has for sure."""
+    return np.bincount(concentrate(found)[0], minlength=found.parts)
+
+
 def entropies(found: Histogram) -> Floats:
-    """The entropy of the values in each part."""
-    share = found.shares()
-    return -np.bincount(found.owner, weights=share * np.log(share), minlength=found.parts).astype(np.float64)
+    """The entropy of the values in each part, at the least."""
+    owner, count = concentrate(found)
+    share = count / np.bincount(owner, weights=count, minlength=found.parts)[owner]
+    return -np.bincount(owner, weights=share * np.log(share), minlength=found.parts).astype(np.float64)
+
+
+def gap(found: Histogram) -> Floats:
+    """The difference between the share missing in each part and that in the table."""
+    assert found.missing is not None
+    gone = np.where(found.value == found.missing, found.count, 0)
+    share = np.bincount(found.owner, weights=gone, minlength=found.parts) / found.totals()
+    return np.asarray(np.abs(share - found.reference[found.missing]))
 
 
 def equal(found: Histogram) -> Floats:

@@ -21,6 +21,31 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
+class Crowd:
+    """The people of points: one entry for each point and person, in order of points."""
+
+    point: Ints
+    person: Ints
+
+    def select(self, points: Ints, total: int) -> Crowd:
+        """Those of some points out of so many, which are numbered anew."""
+        place = np.full(total, -1, dtype=np.int64)
+        place[points] = np.arange(len(points))
+        there = place[self.point] >= 0
+        return Crowd(place[self.point[there]], self.person[there])
+
+    def number(self, part: Ints) -> Ints:
+        """A number for each person in each class."""
+        people = int(self.person.max(initial=0)) + 1
+        return np.asarray(np.unique(part[self.point] * people + self.person, return_inverse=True)[1])
+
+    def count(self, labels: Ints, classes: int) -> Ints:
+        """How many people the classes of the points have."""
+        people = int(self.person.max(initial=0)) + 1
+        return np.bincount(np.unique(labels[self.point] * people + self.person) // people, minlength=classes)
+
+
+@dataclass(frozen=True, eq=False)
 class Points:
     """The points that may still be divided, sorted by class.
 
@@ -30,12 +55,14 @@ class Points:
     places : (m, d); where each point lies on each axis.
     weights : (m,); how many rows it stands for.
     part : (m,); its class, never falling from one point to the next, without gaps.
+    crowd : whose rows the points stand for; None if each row is a person.
     """
 
     axes: Sequence[Axis]
     places: Ints
     weights: Ints
     part: Ints
+    crowd: Crowd | None = None
 
     @property
     def starts(self) -> Ints:
@@ -71,16 +98,18 @@ def cuts(points: Points, k: int, *, strict: bool, balanced: bool) -> list[Cuts]:
     """The best cut of each class along each column; with `balanced` also the most even one, to fall back on.
 
     The score is what both halves lose together, rows times (values - 1)/(domain - 1) summed over the columns; a cut
-    is allowed if both halves have k rows and, where `strict`, no value is on both sides.
+    is allowed if both halves have rows of k people and, where `strict`, no value is on both sides.
     """
     orders = [_sorted(points, j) for j in range(len(points.axes))]
     groups = [_grouped(points, j, order) for j, order in enumerate(orders)]
     starts, sizes = points.starts, points.sizes
+    whose = None if points.crowd is None else points.crowd.number(points.part)
     found, even = [], []
     for j, order in enumerate(orders):
         left = _since(np.cumsum(points.weights[order]), points.weights[order], starts, points.part)
         rest = sizes[points.part] - left
-        allowed = (left >= k) & (rest >= k)
+        here, there = (left, rest) if whose is None else count_sides(points, whose, order, starts)
+        allowed = (here >= k) & (there >= k)
         if strict:
             own = groups[j][order]
             allowed[:-1] &= own[:-1] != own[1:]
@@ -90,6 +119,24 @@ def cuts(points: Points, k: int, *, strict: bool, balanced: bool) -> list[Cuts]:
         if balanced:
             even.append(_best(j, order, np.where(allowed, np.abs(left - rest), np.inf), starts, points.part))
     return found + even
+
+
+def count_sides(points: Points, whose: Ints, order: Ints, starts: Ints) -> tuple[Floats, Floats]:
+    """For each point in this order, how many people its class has up to and with it, and after it.
+
+    Somebody with rows on both sides counts on both. People are counted where they come first, and where last.
+    """
+    assert points.crowd is not None
+    m, part = len(order), points.part
+    rank = np.empty(m, dtype=np.int64)
+    rank[order] = np.arange(m)
+    at = rank[points.crowd.point]
+    first, last = np.full(int(whose.max()) + 1, m), np.zeros(int(whose.max()) + 1, dtype=np.int64)
+    np.minimum.at(first, whose, at)
+    np.maximum.at(last, whose, at)
+    come, gone = np.bincount(first, minlength=m), np.bincount(last, minlength=m)
+    total = np.add.reduceat(come, starts)[part]
+    return _since(np.cumsum(come), come, starts, part), total - _since(np.cumsum(gone), gone, starts, part)
 
 
 def losses(points: Points, order: Ints, groups: list[Ints], starts: Ints) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ class Encoded:
     row_of : (n,); which distinct tuple each row has.
     sensitive : for each sensitive column the code (n,) of each row.
     sensitive_names : for each sensitive column the labels of its codes.
+    sensitive_missing : for each sensitive column with missing entries their code.
+    person : (n,); whose row each is, as a number; None if each row is a person.
     """
 
     columns: list[str]
@@ -38,6 +40,8 @@ class Encoded:
     row_of: Ints
     sensitive: dict[str, Ints]
     sensitive_names: dict[str, list[str]]
+    sensitive_missing: dict[str, int] = field(default_factory=dict)
+    person: Ints | None = None
 
     @property
     def n(self) -> int:
@@ -51,6 +55,7 @@ def encode(
     sensitive: Sequence[str] = (),
     *,
     missing: str | None = None,
+    person: Ints | None = None,
 ) -> Encoded:
     """Encode a table; every value must be covered by its column's hierarchy.
 
@@ -59,7 +64,9 @@ def encode(
     table : polars (lazy too), pandas or pyarrow frame, mapping of columns, or path of a CSV or Parquet file.
     quasi_identifiers : a hierarchy for each column.
     sensitive : columns whose values are kept exact.
-    missing : the category of null and NaN in columns whose hierarchy names none.
+    missing : the category of null and NaN in columns whose hierarchy names none; in a sensitive column, cells that
+        read so are missing too.
+    person : whose row each is, as a number from 0 without gaps (see `discreet.anonymity.people`).
 
     Example
     -------
@@ -76,9 +83,9 @@ def encode(
     row_of, example, weights = distinct(keys)
     codes = np.stack([place[example] for place in places], axis=1).astype(np.int64)
     exact = {name: labelled(frame[name], missing) for name in sensitive}
-    return Encoded(
-        names, codes, weights, row_of, {n: c for n, (c, _) in exact.items()}, {n: l for n, (_, l) in exact.items()}
-    )
+    labels = {name: words for name, (_, words) in exact.items()}
+    gone = {name: words.index(str(missing)) for name, words in labels.items() if missing in words}
+    return Encoded(names, codes, weights, row_of, {n: c for n, (c, _) in exact.items()}, labels, gone, person)
 
 
 def filled(frame: pl.DataFrame, trees: Mapping[str, Hierarchy], missing: str | None) -> dict[str, Hierarchy]:

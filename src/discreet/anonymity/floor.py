@@ -22,9 +22,8 @@ DENSE = 100_000  # cells of a table of two columns
 
 def rule_out(checker: Checker, lattice: Lattice) -> Node:
     """Tag what fails, and return for each column the least level that can pass."""
-    sizes = [c for c in checker.coarse if c.needs == "sizes"]
     floor = [0] * len(lattice.heights)
-    if not sizes:  # nothing that few columns could decide
+    if not checker.by_rows:  # nothing that few columns could decide
         return tuple(floor)
     for column in range(len(floor)):
         counts = np.bincount(checker.rollup.columns[column], weights=checker.sizes).astype(np.float64)
@@ -65,7 +64,7 @@ def up(checker: Checker, counts: npt.NDArray[np.float64], column: int, level: in
 def fails(checker: Checker, counts: npt.NDArray[np.float64]) -> bool:
     sizes = counts[counts > 0].astype(np.int64)
     groups = Groups(sizes, checker.rows)
-    return checker.over(groups, meets([c for c in checker.coarse if c.needs == "sizes"], groups))
+    return checker.over(groups, meets(checker.by_rows, groups))
 
 
 def known(lattice: Lattice, levels: dict[int, int]) -> Node:

@@ -39,6 +39,7 @@ def minimal_generalisations(
     suppress: float = 0.0,
     population: Any = None,
     missing: str | None = None,
+    person: Any = None,
 ) -> list[dict[str, int]]:
     """Every combination of levels that meets the criteria while no finer one does.
 
@@ -56,7 +57,7 @@ def minimal_generalisations(
     """
     request = prepare(
         table, quasi_identifiers, sensitive=sensitive, k=k, l=l, t=t, criteria=criteria, suppress=suppress,
-        population=population, missing=missing,
+        population=population, missing=missing, person=person,
     )  # fmt: skip
     nodes, _ = frontier(request.checker(), Clock(None))
     return [dict(zip(request.trees, node, strict=True)) for node in nodes]
@@ -80,9 +81,10 @@ def monotone(checker: Checker) -> None:
     """Refuse what has no frontier."""
     if not checker.tags_all:
         loose = ", ".join(str(c) for c in checker.loose) or "publishing suppressed rows as `*`"
+        why = "with suppression, or where people have several rows" if checker.several else "with suppression"
         raise NotSupported(
-            f"Never possible: {loose} is not monotone with suppression, so there is no frontier of minimal nodes. "
-            "Hint: method='optimal', or suppress=0."
+            f"Never possible: {loose} is not monotone {why}, so there is no frontier of minimal nodes. "
+            f"Hint: method='optimal'{'' if checker.several else ', or suppress=0'}."
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.anonymity.checker import Checker, meets
-from discreet.anonymity.criteria import Criterion, DistinctL, EntropyL, KAnonymity, TCloseness, entropies
+from discreet.anonymity.criteria import Criterion, DistinctL, EntropyL, KAnonymity, TCloseness, count_values, entropies
 from discreet.anonymity.groups import Bools, Floats, Groups, Histogram
 from discreet.anonymity.request import Request
 from discreet.errors import DiscreetError
@@ -111,7 +111,7 @@ def relaxed(criterion: Criterion, groups: Groups, kept: Bools, limit: int) -> Re
 def grades(criterion: Relaxable, groups: Groups) -> Floats:
     """How well each class does: its k, its worst part's l, or its worst part's t with a minus."""
     if isinstance(criterion, KAnonymity):
-        return groups.sizes.astype(np.float64)
+        return groups.count_people().astype(np.float64)
     worst = np.full(len(groups.sizes), np.inf)
     for name, found in groups.histograms.items():
         if criterion.column in (None, name):
@@ -121,7 +121,7 @@ def grades(criterion: Relaxable, groups: Groups) -> Floats:
 
 def marks(criterion: DistinctL | EntropyL | TCloseness, found: Histogram) -> npt.NDArray[np.float64]:
     if isinstance(criterion, DistinctL):
-        return np.bincount(found.owner, minlength=found.parts).astype(np.float64)
+        return count_values(found).astype(np.float64)
     return np.exp(entropies(found)) if isinstance(criterion, EntropyL) else -criterion.distances(found)
 
 

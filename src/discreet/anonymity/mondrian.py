@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.anonymity.boxes import SET, Axis
+from discreet.anonymity.cuts import Crowd
 from discreet.anonymity.encode import Encoded
 from discreet.anonymity.hierarchies import Hierarchy
 from discreet.anonymity.partition import Classes, divide
@@ -47,6 +48,12 @@ class Recoded:
         """The number of rows of each class."""
         return np.bincount(self.labels, minlength=len(next(iter(self.texts.values()))))
 
+    def count_people(self, person: Ints | None) -> Ints:
+        """The number of people of each class: of its rows, if nobody says whose they are."""
+        if person is None:
+            return self.classes
+        return Crowd(np.arange(len(person)), person).count(self.labels, len(self.classes))
+
     def frame(self) -> pl.DataFrame:
         """The published quasi-identifiers, in the order of the rows."""
         return pl.DataFrame({name: pl.Series(self.texts[name]).gather(self.labels) for name in self.columns})
@@ -64,7 +71,8 @@ def mondrian(
 ) -> Recoded:
     """Divide a table into classes of at least k rows that lose little.
 
-    Each class is cut in two where the halves lose least, as long as both have k rows and meet every criterion.
+    Each class is cut in two where the halves lose least, as long as both have k rows and meet every criterion. Where
+    the table says whose rows are whose, they need rows of k people.
 
     Parameters
     ----------
@@ -82,7 +90,7 @@ def mondrian(
 
     Guarantee
     ---------
-    Every class has at least k rows and meets every criterion. That is all: nothing here is a promise about
+    Every class has rows of at least k people and meets every criterion. That is all: nothing here is a promise about
     what can be learnt of anybody.
 
     | edge case | what happens |
@@ -112,8 +120,15 @@ def mondrian(
     of_row = encoded.row_of if strict else np.arange(encoded.n)
     places = np.stack([axis.place_of[codes[:, j]] for j, axis in enumerate(axes)], axis=1)
     check = checker(encoded, criteria, of_row) if len(criteria) else None
-    classes = divide(axes, places, weights, k, strict, check)
+    crowd = None if encoded.person is None else list_crowd(of_row, encoded.person)
+    classes = divide(axes, places, weights, k, strict, check, crowd)
     return published(encoded, axes, places, weights, of_row, classes, tight)
+
+
+def list_crowd(of_row: Ints, person: Ints) -> Crowd:
+    """Each pair of point and person once."""
+    people = int(person.max(initial=0)) + 1
+    return Crowd(*np.divmod(np.unique(of_row * people + person), people))
 
 
 def published(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.anonymity.boxes import NODE, Axis
-from discreet.anonymity.cuts import Cuts, Points, cuts
+from discreet.anonymity.cuts import Crowd, Cuts, Points, cuts
 from discreet.anonymity.infeasible import Infeasible
 
 Ints = npt.NDArray[np.int64]
@@ -27,18 +27,25 @@ class Classes:
 
 
 def divide(
-    axes: Sequence[Axis], places: Ints, weights: Ints, k: int, strict: bool, check: Check | None = None
+    axes: Sequence[Axis],
+    places: Ints,
+    weights: Ints,
+    k: int,
+    strict: bool,
+    check: Check | None = None,
+    crowd: Crowd | None = None,
 ) -> Classes:
     """Cut all classes that can be cut, round after round."""
     classes = start(axes, places)
-    verify(classes.labels, weights, k, check)
+    verify(classes.labels, weights, k, check, crowd)
     active = np.argsort(classes.labels, kind="stable")
     while True:
         active = active[np.bincount(classes.labels[active], weights[active])[classes.labels[active]] >= 2 * k]
         if not len(active):
             return classes
         part = np.unique(classes.labels[active], return_inverse=True)[1]
-        points = Points(axes, places[active], weights[active], part)
+        some = None if crowd is None else crowd.select(active, len(places))
+        points = Points(axes, places[active], weights[active], part, some)
         options = cuts(points, k, strict=strict, balanced=check is not None)
         chosen, right = choose(points, options, active, check)
         split(classes, points, active, options, chosen, right)
@@ -58,13 +65,18 @@ def start(axes: Sequence[Axis], places: Ints) -> Classes:
     return Classes(labels.astype(np.int64), low, high - 1)
 
 
-def verify(labels: Ints, weights: Ints, k: int, check: Check | None) -> None:
+def verify(labels: Ints, weights: Ints, k: int, check: Check | None, crowd: Crowd | None = None) -> None:
     """Before any cut, every class must be anonymous: cutting makes none so."""
     if k < 1:
         raise ValueError(f"`k` must be at least 1. Got {k}.")
     sizes = np.bincount(labels, weights) if len(labels) else np.zeros(1)
+    if crowd is not None:
+        sizes = crowd.count(labels, len(sizes)).astype(np.float64)
     if sizes.min() < k:
-        raise Infeasible(f"No class of {k} rows can be made: even before any cut one has only {int(sizes.min())}.")
+        raise Infeasible(
+            f"No class of {k} {'rows' if crowd is None else 'people'} can be made: even before any cut one has only "
+            f"{int(sizes.min())}."
+        )
     if check is not None and not check(np.arange(len(labels)), labels, len(sizes)).all():
         raise Infeasible("The whole table does not meet the criteria, so none of its parts need.")
 

@@ -65,7 +65,8 @@ def class_sizes(after: Any, before: Any = None, *, k: int | None = None) -> Any:
         line = float(np.interp(k, edges, np.arange(len(edges)) - 0.5))
         ax.axvline(line, color="black", linestyle=":", label=f"asked for: k = {k}")
     ax.set_xticks(places, [_range(a, b - 1) for a, b in pairwise(edges)], rotation=30, fontsize=8)
-    ax.set(xlabel="rows in the group", ylabel="share of the rows")
+    unit = "rows" if getattr(after, "people", None) is None else "people"
+    ax.set(xlabel=f"{unit} in the group", ylabel=f"share of the {unit}")
     ax.legend(frameon=False)
     return figure
 

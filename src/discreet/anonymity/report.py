@@ -61,6 +61,7 @@ def report(
     sensitive: Sequence[str] | None = None,
     population: Any = None,
     sampling_fraction: float | None = None,
+    person: Any = None,
     title: str = "Report on an anonymised table",
 ) -> Report:
     """A page about a release. It has sizes of groups and names of columns, and no value of any row.
@@ -71,7 +72,10 @@ def report(
     original : the table as it was, to state the risks before; they are left out without it.
     sensitive : columns whose disclosure is reported; all published columns that are no quasi-identifiers by default.
     population, sampling_fraction : as in `risk`, for the risks of the original.
+    person : whose row each of the original is, as in `risk`; the column that `anonymise` was given, by default.
     title : the heading.
+
+    If `anonymise` was told whose rows are whose, the page counts people.
 
     Example
     -------
@@ -85,45 +89,80 @@ def report(
     """
     names = list(result.levels)
     others = [c for c in result.table.columns if c not in names] if sensitive is None else list(sensitive)
-    after = risk(result.table, names)
+    after = risk(result.table, names, person=result.people)
     before = None
     if original is not None:
-        before = risk(original, names, population, sampling_fraction)
-    disclosed = {
-        column: (homogeneity_attack(result.table, names, column), background_attack(result.table, names, column, 1))
-        for column in others
-    }
+        before = risk(original, names, population, sampling_fraction, person=_person(result, person))
+    unit = _unit(result)
     parts = [
         ("What was done", [words.METHODS[result.method], _time(result)], _columns(result)),
-        ("What every group meets", [words.criterion(one) for one in result.criteria], None),
+        ("What every group meets", [words.criterion(one, unit) for one in result.criteria], None),
         ("What it cost", [], _costs(result)),
-        ("How likely a person is found", [_odds_words(before)], _risks(before, after)),
+        ("How likely a person is found", [_odds_words(before)], _risks(before, after, result)),
     ]
-    if disclosed:
-        parts.append(("What a group gives away about everybody in it", [], _disclosures(disclosed)))
+    if others:
+        disclosed = {column: _disclosed(result, names, column) for column in others}
+        parts.append(("What a group gives away about everybody in it", [], _disclosures(disclosed, unit)))
     lead = _lead(result, after)
     picture = data_uri(class_sizes(after, before, k=_asked(result)))
     return Report(title, _html(title, lead, parts, picture), _text(title, lead, parts))
 
 
-def _lead(result: Anonymised, after: Risk) -> str:
-    shared = _reached(_least(after), _asked(result)) if len(after.sizes) else "nobody: no row was published"
+def _person(result: Anonymised, person: Any) -> Any:
+    """Whose row each of the original is."""
+    if person is None and result.person is None and result.people is not None:
+        raise ValueError(
+            "The release counts people, and the original does not say whose rows are whose. Hint: person=."
+        )
+    return result.person if person is None else person
+
+
+def _unit(result: Anonymised) -> str:
+    """What is counted."""
+    return "rows" if result.people is None else "people"
+
+
+def _disclosed(result: Anonymised, names: list[str], column: str) -> tuple[Disclosure, Disclosure]:
+    """What the groups give away of a column, and what they do to somebody who can rule out one value."""
     return (
-        f"Every published row shares its listed columns with {shared}. {percent(result.suppressed)} of "
-        f"{result.rows:,} rows were {_gone(result)}. Of the detail in the listed columns "
-        f"{percent(result.losses['ncp'])} was lost."
+        homogeneity_attack(result.table, names, column, person=result.people),
+        background_attack(result.table, names, column, 1, person=result.people),
     )
 
 
-def _reached(least: int, asked: int | None) -> str:
+def _lead(result: Anonymised, after: Risk) -> str:
+    unit = _unit(result)
+    shared = _reached(_least(after), _asked(result), unit) if len(after.sizes) else "nobody: no row was published"
+    return (
+        f"Every published row shares its listed columns with {shared}. {percent(result.suppressed)} of "
+        f"{result.rows:,} rows were {_gone(result)}. Of the detail in the listed columns "
+        f"{percent(result.losses['ncp'])} was lost.{_kept_words(result, after)}"
+    )
+
+
+def _kept_words(result: Anonymised, after: Risk) -> str:
+    """A sentence on who stands alone by the columns that were kept as they are, if somebody does."""
+    if result.alone.kept <= after.sample_unique:
+        return ""
+    return (
+        f" But {percent(result.alone.kept)} of the {_unit(result)} stand alone by columns that were kept as they are: "
+        "whoever knows these of a person finds the row."
+    )
+
+
+def _reached(least: int, asked: int | None, unit: str = "rows") -> str:
     """How many others a row looks like, beside how many were asked for.
 
     >>> _reached(5, 5), _reached(7, 5)
     ('at least 4 others, as was asked for (k = 5)', 'at least 6 others, where 4 were asked for (k = 5)')
     >>> _reached(3, None), _reached(2, 2)
     ('at least 2 others', 'at least 1 other, as was asked for (k = 2)')
+    >>> _reached(5, 5, "people")
+    'rows of at least 4 other people, as was asked for (k = 5)'
     """
     others = f"at least {least - 1} other" + ("" if least == 2 else "s")
+    if unit == "people":
+        others = f"rows of at least {least - 1} other {'person' if least == 2 else 'people'}"
     if asked is None:
         return others
     return f"{others}, {'as was' if least == asked else f'where {asked - 1} were'} asked for (k = {asked})"
@@ -176,17 +215,25 @@ def _odds_words(before: Risk | None) -> str:
     return f"The chance that somebody who knows a person's listed columns points to the right row.{basis}"
 
 
-def _risks(before: Risk | None, after: Risk) -> Table:
+def _risks(before: Risk | None, after: Risk, result: Anonymised) -> Table:
+    unit = _unit(result)
+
     def row(name: str, of: Any) -> tuple[str, ...]:
         return (name, "-" if before is None else of(before), of(after))
 
     rows = [
         row("the person most at risk, known to be in the table", lambda r: percent(r.prosecutor.largest)),
         row("on average, known to be in the table", lambda r: percent(r.prosecutor.mean)),
-        row("rows that stand alone", lambda r: percent(r.sample_unique)),
-        row("rows in groups of fewer than 5", lambda r: percent(r.below(5))),
+        row(f"{unit} that stand alone", lambda r: percent(r.sample_unique)),
+        (
+            f"{unit} that stand alone to somebody who also knows the columns kept as they are",
+            "-",
+            percent(result.alone.kept),
+        ),
+        (f"{unit} that stand alone to somebody who knows every published value", "-", percent(result.alone.published)),
+        row(f"{unit} in groups of fewer than 5", lambda r: percent(r.below(5))),
         row("groups", lambda r: f"{len(r.sizes):,}"),
-        row("sets of columns that single out more than 5% of the rows", lambda r: _sets(r)),
+        row(f"sets of columns that single out more than 5% of the {unit}", lambda r: _sets(r)),
     ]
     if before is not None and before.basis != after.basis:
         rows.insert(
@@ -201,16 +248,16 @@ def _sets(found: Risk) -> str:
     return "; ".join(sets[:3]) + more if sets else "none"
 
 
-def _disclosures(found: dict[str, tuple[Disclosure, Disclosure]]) -> Table:
+def _disclosures(found: dict[str, tuple[Disclosure, Disclosure]], unit: str) -> Table:
     rows = [
         (name, percent(same.share), percent(same.mean), percent(knowing.share))
         for name, (same, knowing) in found.items()
     ]
     return (
         "column",
-        "rows whose group has one value",
+        f"{unit} whose group has one value",
         "mean confidence in the right value",
-        "rows given away to somebody who can rule out one value",
+        f"{unit} given away to somebody who can rule out one value",
     ), rows
 
 

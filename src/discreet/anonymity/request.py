@@ -14,6 +14,7 @@ from discreet.anonymity.checker import Checker
 from discreet.anonymity.criteria import Criterion, DistinctL, KAnonymity, TCloseness
 from discreet.anonymity.encode import Encoded, encode, filled, read
 from discreet.anonymity.hierarchies import Hierarchy
+from discreet.anonymity.people import has_column, number_people, person_column, refuse_publication, repeated
 
 Ints = npt.NDArray[np.int64]
 
@@ -28,8 +29,9 @@ class Request:
     criteria: list[Criterion]
     suppress: float
     star: bool
-    population: tuple[Ints, Ints] | None
+    population: tuple[Ints, Ints] | Encoded | None
     keep: list[str]
+    person: Ints | None = None  # whose row each is, also where everybody has one
 
     @property
     def limit(self) -> int:
@@ -61,23 +63,32 @@ def prepare(
     population: Any = None,
     missing: str | None = None,
     keep: Sequence[str] = (),
+    person: Any = None,
 ) -> Request:
     """Check the arguments, then read and encode the table."""
     sensitive, keep = listed("sensitive", sensitive), listed("keep", keep)
-    columns(quasi_identifiers, sensitive, keep)
+    columns(quasi_identifiers, sensitive, keep, person)
     asked = gathered(k, l, t, criteria)
     wanted(asked, sensitive, population)
     if not 0 <= suppress < 1:
         raise ValueError(f"`suppress` must be a share of rows in [0, 1). Got {suppress}.")
-    frame = read(table, [*quasi_identifiers, *sensitive, *keep])
-    counted(frame, asked)
+    frame = read(table, [*quasi_identifiers, *sensitive, *keep, *person_column(person)])
+    people = number_people(frame, person)
+    counted(frame, asked, people)
     trees = filled(frame, quasi_identifiers, missing)
-    encoded = encode(frame, trees, sensitive, missing=missing)
-    people = None
-    if population is not None:
+    others = None if population is None else encode_population(population, trees, person)
+    several = people if isinstance(others, Encoded) else repeated(people)
+    encoded = encode(frame, trees, sensitive, missing=missing, person=several)
+    return Request(frame, trees, encoded, asked, float(suppress), star, others, keep, people)
+
+
+def encode_population(population: Any, trees: Mapping[str, Hierarchy], person: Any) -> tuple[Ints, Ints] | Encoded:
+    """The population: with people if it has their column, else each of its rows is a person."""
+    if not has_column(population, person):
         others = encode(population, trees)
-        people = (others.codes, others.weights)
-    return Request(frame, trees, encoded, asked, float(suppress), star, people, keep)
+        return others.codes, others.weights
+    frame = read(population, [*trees, person])
+    return encode(frame, trees, person=number_people(frame, person))
 
 
 def listed(name: str, value: Sequence[str]) -> list[str]:
@@ -86,7 +97,7 @@ def listed(name: str, value: Sequence[str]) -> list[str]:
     return list(value)
 
 
-def columns(trees: Mapping[str, Hierarchy], sensitive: list[str], keep: list[str]) -> None:
+def columns(trees: Mapping[str, Hierarchy], sensitive: list[str], keep: list[str], person: Any = None) -> None:
     """Each column has one part, and each quasi-identifier a hierarchy."""
     if not isinstance(trees, Mapping) or not trees:
         raise ValueError("`quasi_identifiers` must map at least one column to its hierarchy.")
@@ -97,6 +108,7 @@ def columns(trees: Mapping[str, Hierarchy], sensitive: list[str], keep: list[str
         twice = [c for c in others if c in trees]
         if twice:
             raise ValueError(f"A column of `{name}` cannot be a quasi-identifier as well: {', '.join(twice)}.")
+    refuse_publication(person, [*trees, *sensitive, *keep])
 
 
 def gathered(
@@ -130,9 +142,10 @@ def wanted(criteria: Sequence[Criterion], sensitive: list[str], population: Any)
             raise ValueError(f"{name} needs a `population` table with the same quasi-identifiers.")
 
 
-def counted(frame: pl.DataFrame, criteria: Sequence[Criterion]) -> None:
+def counted(frame: pl.DataFrame, criteria: Sequence[Criterion], people: Ints | None = None) -> None:
     if frame.height == 0:
         raise ValueError("The table has no rows.")
+    count, unit = (frame.height, "rows") if people is None else (int(people.max()) + 1, "people")
     for criterion in criteria:
-        if isinstance(criterion, KAnonymity) and criterion.k > frame.height:
-            raise ValueError(f"k = {criterion.k} is more than the table's {frame.height} rows. Hint: a smaller k.")
+        if isinstance(criterion, KAnonymity) and criterion.k > count:
+            raise ValueError(f"k = {criterion.k} is more than the table's {count} {unit}. Hint: a smaller k.")

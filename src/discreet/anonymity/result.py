@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from discreet.anonymity.alone import Alone
 from discreet.anonymity.criteria import Criterion
 from discreet.anonymity.hierarchies import Hierarchy
 
@@ -32,7 +33,8 @@ class Anonymised:
     levels : the level of each quasi-identifier in its hierarchy; None for each if recoded locally.
     loss : of the kind asked for.
     losses : of every kind that has a name.
-    classes : the sizes of the published classes, largest first; with `star` that of the rows published as `*` too.
+    classes : the sizes of the published classes, largest first, in people if `person` was given, else in rows; with
+        `star` that of the rows published as `*` too.
     suppressed : the share of rows not published (or published as `*`).
     searched : how many nodes were looked at.
     complete : False if the search ended early: then a better node may exist.
@@ -42,6 +44,10 @@ class Anonymised:
     heights : the number of levels of each quasi-identifier.
     reason : why the search ended early: "time" ran out, or the "size" of the lattice; else empty.
     star : the suppressed rows are published as `*`.
+    alone : how many stand alone by the columns that were kept as they are.
+    people : whose row each row of `table` is, as a number that tells nothing else, to measure risks and run attacks by
+        people; never to be published. None if `person` was not given.
+    person : the column that named people, if one did.
     """
 
     table: pl.DataFrame = field(repr=False)
@@ -58,6 +64,9 @@ class Anonymised:
     heights: dict[str, int] = field(repr=False)
     reason: str = ""
     star: bool = False
+    alone: Alone = field(default_factory=Alone)
+    people: Ints | None = field(default=None, repr=False)
+    person: str | None = field(default=None, repr=False)
 
     def report(self, **options: Any) -> Any:
         """A page that a data-protection officer can read; see `discreet.anonymity.report`."""
@@ -72,21 +81,32 @@ def published(
     places: Ints,
     others: Sequence[str],
     kept: Bools,
-    *,
-    star: bool = False,
+    rows: Ints,
 ) -> pl.DataFrame:
-    """The generalised columns (each row's entry is at its place) and those carried over, in random order."""
-    rows = np.arange(len(kept)) if star else np.flatnonzero(kept)
-    rows = rows[shuffled(len(rows))]
+    """The generalised columns (each row's entry is at its place) and those carried over, of the given rows in order."""
     where, shown = places[rows], kept[rows]
     parts = {name: starred(labels.gather(where), shown) for name, labels in columns.items()}
     parts |= {name: plain(frame[name]).gather(rows) for name in others}
     return pl.DataFrame({name: part.rechunk() for name, part in parts.items()})
 
 
+def draw_rows(kept: Bools, *, star: bool = False) -> Ints:
+    """The rows to publish, in random order."""
+    rows = np.arange(len(kept)) if star else np.flatnonzero(kept)
+    return rows[shuffled(len(rows))]
+
+
 def shuffled(count: int) -> Ints:
     """A permutation by keys from the system's cryptographic generator."""
     return np.frombuffer(os.urandom(8 * count), dtype=np.uint64).argsort()
+
+
+def renumber_people(person: Ints | None) -> Ints | None:
+    """Whose row each is, numbered as they come, so that the numbers tell nothing of the names."""
+    if person is None:
+        return None
+    _, first, place = np.unique(person, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[place].astype(np.int64)
 
 
 def plain(column: pl.Series) -> pl.Series:

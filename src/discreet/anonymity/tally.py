@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.anonymity.encode import Encoded, pack
-from discreet.anonymity.groups import Groups, Histogram
+from discreet.anonymity.groups import Entries, Groups, Histogram, Members, share_values, weigh_people
 from discreet.anonymity.partition import Check
 from discreet.errors import NotSupported
 
@@ -20,7 +20,15 @@ Bools = npt.NDArray[np.bool_]
 def tally(encoded: Encoded, rows: Ints, labels: Ints, count: int) -> Groups:
     """The classes `labels`, numbered below `count`, of the given rows of a table."""
     found = {name: _histogram(encoded, name, rows, labels, count) for name in encoded.sensitive}
-    return Groups(np.bincount(labels, minlength=count), encoded.n, histograms=found)
+    sizes = np.bincount(labels, minlength=count)
+    return Groups(sizes, encoded.n, histograms=found, members=_members(encoded, rows, labels))
+
+
+def _members(encoded: Encoded, rows: Ints, labels: Ints) -> Members | None:
+    if encoded.person is None:
+        return None
+    people = int(encoded.person.max(initial=0)) + 1
+    return Members(*np.divmod(np.unique(labels * people + encoded.person[rows]), people))
 
 
 def checker(encoded: Encoded, criteria: Sequence[Any], of_row: Ints) -> Check:
@@ -46,8 +54,14 @@ def _histogram(encoded: Encoded, name: str, rows: Ints, labels: Ints, count: int
     sizes = [len(encoded.sensitive_names[other]) for other in others]
     keys = pack([labels, *(encoded.sensitive[other][rows] for other in others)], [count, *sizes])
     _, example, part = np.unique(keys, return_index=True, return_inverse=True)
-    names, values = encoded.sensitive_names[name], encoded.sensitive[name]
-    entries, counts = np.unique(part * len(names) + values[rows], return_counts=True)
-    owner, value = np.divmod(entries, max(len(names), 1))
-    reference = np.bincount(values, minlength=len(names)) / max(len(values), 1)
-    return Histogram(labels[example], owner, value, counts.astype(np.int64), reference, tuple(names))
+    names, values = tuple(encoded.sensitive_names[name]), encoded.sensitive[name]
+    reference = share_values(values, len(names), encoded.person)
+    missing, width = encoded.sensitive_missing.get(name), max(len(names), 1)
+    if encoded.person is None:
+        kinds, counts = np.unique(part * width + values[rows], return_counts=True)
+        owner, value = np.divmod(kinds, width)
+        return Histogram(labels[example], owner, value, counts.astype(np.int64), reference, names, None, missing)
+    people = int(encoded.person.max(initial=0)) + 1
+    kinds, counts = np.unique((part * people + encoded.person[rows]) * width + values[rows], return_counts=True)
+    entries = Entries(kinds // (people * width), kinds // width % people, kinds % width, counts.astype(np.int64))
+    return weigh_people(labels[example], entries, reference, names, None, missing)

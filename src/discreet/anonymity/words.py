@@ -58,7 +58,7 @@ LIMITS = (
     (
         "Columns that were not listed",
         "Any column that is published as it is, and that others might know, can single people out. Only the listed "
-        "columns were made coarser.",
+        "columns were made coarser. The figures on standing alone above say how far this goes here.",
     ),
 )
 
@@ -69,9 +69,14 @@ CLOSING = (
 )
 
 
-def criterion(one: Any) -> str:
-    """What a criterion demands, in a sentence."""
+def criterion(one: Any, unit: str = "rows") -> str:
+    """What a criterion demands, in a sentence; `unit` is what is counted, "rows" or "people"."""
     where = f" of {one.column}" if getattr(one, "column", None) else " of each sensitive column"
+    if isinstance(one, KAnonymity) and unit == "people":
+        return (
+            f"Every published row looks like rows of at least {one.k - 1} other people in the listed columns "
+            f"(k = {one.k})."
+        )
     if isinstance(one, KAnonymity):
         return f"Every published row looks like at least {one.k - 1} others in the listed columns (k = {one.k})."
     if isinstance(one, KMap):

@@ -32,8 +32,14 @@ from discreet.checks.behaviour import (
     check_stated_noise,
 )
 from discreet.checks.engines import check_engine, engine_checks
-from discreet.checks.replay import check_replay
-from discreet.checks.specimens import Asked, prepared, private_estimators, private_statistics
+from discreet.checks.replay import (
+    check_replay,
+    check_replayed_loss,
+    replay_audit,
+    replayed_losses,
+    unreplayed_procedures,
+)
+from discreet.checks.specimens import Asked, prepared, private_estimators, private_searches, private_statistics
 from discreet.checks.units import check_units
 from discreet.release import Release
 
@@ -54,6 +60,7 @@ __all__ = [
     "check_private_statistic",
     "check_refusal_changes_nothing",
     "check_replay",
+    "check_replayed_loss",
     "check_seeded",
     "check_spends_what_it_declares",
     "check_stated_noise",
@@ -62,8 +69,12 @@ __all__ = [
     "estimator_checks",
     "prepared",
     "private_estimators",
+    "private_searches",
     "private_statistics",
+    "replay_audit",
+    "replayed_losses",
     "statistic_checks",
+    "unreplayed_procedures",
 ]
 
 
@@ -95,6 +106,7 @@ def estimator_checks() -> list[Callable[[Any], None]]:
         check_bad_rows_add_nothing,
         check_engines_agree,
         check_replay,
+        check_replayed_loss,
         check_units,
         check_nothing_escapes,
         check_leaves_data_alone,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,29 @@ def private_estimators() -> dict[str, Any]:
         if concrete and not issubclass(cls, MetaEstimatorMixin):  # those are checked through what they are given
             found[name] = prepared(cls())
     return found
+
+
+def private_searches() -> dict[str, Any]:
+    """A search by each strategy, for each kind of promise."""
+    from discreet import models
+
+    line, classes = models.Ridge(1.0, 1e-6), models.LogisticRegression(1.0, 1e-6)
+    penalties, intercepts = {"alpha": [1.0, 10.0]}, {"fit_intercept": [True, False]}
+    public = np.linspace(-1.0, 1.0, 60).reshape(20, WIDTH), np.linspace(-1.0, 1.0, 20)
+
+    def search(estimator: Any, grid: Any, delta: float = 1e-6, **options: Any) -> Any:
+        return models.PrivateSearchCV(prepared(estimator), grid, epsilon=1.0, delta=delta, **options)
+
+    return {
+        "subsets": search(line, penalties),
+        "subsets, classes": search(classes, intercepts),
+        "subsets, pure": search(line, penalties, 0.0),
+        "subsets, refit": search(line, penalties, refit=0.3),
+        "subsets, lots": search(models.SGDClassifier(1.0, 1e-6, epochs=2), {"loss": ["log", "hinge"]}),
+        "repeats": search(line, penalties, strategy="repeats", trials=3),
+        "repeats, pure": search(line, penalties, 0.0, strategy="repeats", trials=3),
+        "public": search(line, penalties, strategy="public", public=public),
+    }
 
 
 def private_statistics() -> dict[str, Callable[..., Release]]:
@@ -73,6 +97,7 @@ class Asked:
 
     epsilon = property(lambda self: self.options["epsilon"])
     delta = property(lambda self: self.options.get("delta", 0.0))
+    neighbours = property(lambda self: self.options.get("neighbours", "add-remove"))
     bounds = Bounds([-1.0], [1.0])
 
     def set_params(self, **options: Any) -> Asked:
@@ -112,6 +137,63 @@ def extremes(estimator: Any) -> Iterator[Data]:
     yield X * 1e300, y
     yield np.where(np.arange(len(X))[:, None] % 3 == 0, np.nan, X), y
     yield np.full_like(X, np.inf), y
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows and targets; and whose each row is, where it does not stand for itself."""
+
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+    units: NDArray[Any] | None = None
+
+    def with_row(self, row: NDArray[np.float64], target: Any, many: int) -> Table:
+        """The same with so many rows more, all alike, and of one unit."""
+        y = np.append(self.y, np.full(many, target, self.y.dtype))
+        units = None if self.units is None else np.append(self.units, np.full(many, "stranger", object))
+        return Table(np.vstack([self.X, np.tile(row, (many, 1))]), y, units)
+
+    def head(self, n: int) -> Table:
+        """The first rows."""
+        return Table(self.X[:n], self.y[:n], None if self.units is None else self.units[:n])
+
+    def rows(self, estimator: Any) -> Memory:
+        """The rows behind an engine, as the estimator expects them."""
+        if isinstance(estimator, Asked):
+            return Memory(self.X[:, :1], unit=self.units)
+        if not getattr(estimator, "supervised", True):
+            return Memory(self.X, unit=self.units)
+        return Memory(self.X, self.y, labels=hasattr(estimator, "classes"), unit=self.units)
+
+
+def neighbours_of(estimator: Any, many: int | None = None) -> Iterator[tuple[Table, dict[str, Table]]]:
+    """Tables of no row, one row and ordinary rows; each with neighbours, which have a row of a stranger more.
+
+    Where rows are exchanged, the stranger takes the place of the last row. With `many` rows a stranger is a unit.
+    """
+    X, y = ordinary(estimator, 41)
+    units = None if many is None else np.array([f"unit {i % 7}" for i in range(41)], dtype=object)
+    table = Table(X, y.astype(object) if hasattr(estimator, "classes") else y, units)
+    found = list(strangers(estimator))
+    exchange = getattr(estimator, "neighbours", "add-remove") == "replace-one"
+    for n, few in ((0, 3), (1, 1), (40, len(found))):
+        first = table.head(n)
+        others = {name: first.with_row(row, target, many or 1) for name, row, target in found[-few:]}
+        yield first.with_row(*found[-1][1:], many=1) if exchange else first, others
+
+
+def strangers(estimator: Any) -> Iterator[tuple[str, NDArray[np.float64], Any]]:
+    """Rows that move an answer as far as it may be moved, and rows that break careless code, each with a target."""
+    width = estimator.bounds.width or WIDTH
+    signs = np.where(np.arange(width) % 2 == 0, 1.0, -1.0)
+    low, high = (estimator.bounds.classes or (-1.0, 1.0))[:2]
+    yield "an unknown target", np.ones(width), "unknown" if estimator.bounds.classes else 1e300
+    yield "not a number", np.where(signs > 0, np.nan, 1.0), high
+    yield "infinity", np.inf * signs, low
+    yield "1e300", 1e300 * signs, high
+    yield "another corner", signs, low
+    yield "the opposite corner", -np.ones(width), low
+    yield "a corner", np.ones(width), high
 
 
 def hostile(width: int) -> Iterator[NDArray[np.float64]]:

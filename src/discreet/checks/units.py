@@ -1,4 +1,4 @@
-"""Checks of privacy for units with many rows: all of a unit's rows move an answer no further than one row may."""
+"""Checks of privacy for units with many rows: all of a unit's rows together tell no more than was charged for."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from discreet import accounting
 from discreet.budget import Budget
 from discreet.checks.behaviour import _bits, _fit, _quiet
+from discreet.checks.replay import check_loss, replayed_losses
 from discreet.checks.specimens import Asked, ordinary
 from discreet.engines.memory import Memory
 from discreet.errors import LedgerError
@@ -83,13 +84,19 @@ class Recorder:
 
 
 def check_units(estimator: Any) -> None:
-    """With a unit, all rows of a unit together move a sum by no more than is paid for; and any order gives the same."""
+    """With a unit, all rows of a unit together tell no more than was charged for; and any order gives the same.
+
+    What they move each sum by is compared with its sensitivity, and what they move each answer by with its noise: the
+    privacy loss of all answers together is at most what was declared (`checks.replay`).
+    """
     if getattr(estimator, "neighbours", "add-remove") != "add-remove":
         return  # how many rows a unit has is not public
-    for limit in (None, 1, 3) if _limited(estimator) else (None,):
+    for limit in (None, 1, 6) if _limited(estimator) else (None,):
         if limit is not None:
             estimator.set_params(max_rows_per_unit=limit)
         _check_moves(estimator, limit or 1)
+        for name, loss in replayed_losses(estimator, MANY):
+            check_loss(f"a unit with up to {limit or 'all'} of its rows, {name}", loss, estimator)
         _check_order(estimator)
     _check_promise(estimator)
 

@@ -27,7 +27,14 @@ def anonymise(
         typer.Option(metavar="A,B", help="Columns nobody should learn about a person; published as they are."),
     ] = None,
     keep: Annotated[str | None, typer.Option(metavar="A,B", help="Columns to carry over as they are.")] = None,
-    k: Annotated[int, typer.Option("--k", min=1, help="Every class has at least so many rows.")] = 5,
+    allow_unique: Annotated[
+        bool, typer.Option("--allow-unique", help="Also where people stand alone by the columns kept.")
+    ] = False,
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that names people: these are counted, not rows."),
+    ] = None,
+    k: Annotated[int, typer.Option("--k", min=1, help="Every class has at least so many rows, or people.")] = 5,
     l: Annotated[int | None, typer.Option("--l", min=2, help="And so many sensitive values.")] = None,
     t: Annotated[float | None, typer.Option("--t", min=0, max=1, help="And within t of the table's.")] = None,
     suppress: Annotated[float, typer.Option(min=0, max=0.99, help="The share of rows that may be left out.")] = 0.05,
@@ -48,15 +55,21 @@ def anonymise(
     HOW is LOW:HIGH:WIDTH for whole numbers (0.0:99.0:5 for others), A,B,C for a list of values, a CSV file with one
     line for each value and one column for each level, or nothing for a column of privacy.toml.
 
+    Where people have several rows, --person names their column, which is never published. A table in which people stand
+    alone by the columns of --keep is refused, unless --allow-unique is given: whoever knows such a column finds them.
+
     For example:
 
         discreet anonymise visits.csv -q age=0:120:5 -q ward=wards.csv \
             --sensitive diagnosis --k 5 -o public.csv
         discreet anonymise visits.csv -q age -q ward --k 10 -o public.csv \
             --report report.html
+        discreet anonymise visits.csv -q age=0:120:5 --person patient -o public.csv
     """
+    import warnings
+
+    from discreet.anonymity import UniqueWarning, request
     from discreet.anonymity import anonymise as made
-    from discreet.anonymity import request
     from discreet.anonymity.anonymise import METHODS
     from discreet.cli import table
     from discreet.cli.hierarchies import files
@@ -70,15 +83,19 @@ def anonymise(
     page = None if report is None else console.writing(report, force=force, inputs=[*safe, output], secret=True)
     trees = dict(_trees(data, quasi, facts))
     others, kept = listed(sensitive), listed(keep)
-    present(data, [*trees, *others, *kept])
-    request.columns(trees, others, kept)  # what can be refused without reading a value may be told
+    present(data, [*trees, *others, *kept, *([person] if person else [])])
+    request.columns(trees, others, kept, person)  # what can be refused without reading a value may be told
     request.wanted(request.gathered(k, l, t, ()), others, None)
     options: dict[str, Any] = {"k": k, "l": l, "t": t, "suppress": suppress, "missing": missing, "keep": kept}
+    options["person"] = person
     try:
-        with console.waiting("anonymising", json):
+        with console.waiting("anonymising", json), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UniqueWarning)  # it has a figure, which is for the report
             found = made(str(data), trees, sensitive=others, method=method, **options)  # type: ignore[arg-type]
     except Exception as error:  # whatever is said of the rows goes to the report
         _failed(error, page)
+    if kept and found.alone.kept and not allow_unique:
+        _alone(found, page, str(data))
     with out.beside() as path:
         found.table.write_csv(path) if output.suffix.lower() == ".csv" else found.table.write_parquet(path)
     if page is not None:
@@ -104,6 +121,17 @@ def present(data: Path, names: list[str]) -> None:
     lost = missing(data, names)
     if lost:
         raise ValueError(f"{data.name!r} has no columns {lost}. Hint: names must be the same to the letter.")
+
+
+def _alone(found: Any, page: console.Output | None, original: str) -> Any:
+    """Refuse a table in which people stand alone by the columns kept; the report, which says how many, is written."""
+    if page is not None:
+        page.write(found.report(original=original).html)
+    why = "" if page is None else f" {str(page.path)!r} says how many."
+    console.fail(
+        f"People stand alone by the columns of --quasi and --keep together. The table was not written.{why} Hint: "
+        "leave columns out of --keep, or name them by --quasi; --allow-unique writes it all the same."
+    )
 
 
 def _failed(error: Exception, page: console.Output | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,8 +53,20 @@ def register(
         entries = vault.overdue() if overdue else tuple(vault.register.entries())
         if out is not None:
             out.write(_exported(vault, out.path.suffix.lower() == ".csv", {entry.number for entry in entries}))
-        console.answer([uncounted(entry.public()) for entry in entries], json)
-        console.say(_table(entries), json=json)
+        cut = {entry.number for entry in vault.unfinished()}
+        marks = [{"finished": entry.number not in cut} if entry.act == "started" else {} for entry in entries]
+        console.answer([uncounted(entry.public()) | mark for entry, mark in zip(entries, marks, strict=True)], json)
+        console.say(_table(entries, cut), json=json)
+        _note_unfinished(cut)
+
+
+def _note_unfinished(numbers: Iterable[int]) -> None:
+    """Say that runs were started and have not ended."""
+    if told := ", ".join(map(str, sorted(numbers))):
+        console.note(
+            f"Started and not finished: entry {told}. It runs now, or was cut off; people it took in stay known. "
+            "Hint: run it again; discreet vault prune forgets people who are in no table, and closes it."
+        )
 
 
 def _exported(vault: Vault, table: bool, numbers: set[int]) -> str:
@@ -71,12 +84,13 @@ def _exported(vault: Vault, table: bool, numbers: set[int]) -> str:
     return out.getvalue()
 
 
-def _table(entries: tuple[Any, ...]) -> Any:
+def _table(entries: tuple[Any, ...], cut: Container[int] = ()) -> Any:
     """For people, two lines each, so that it fits a narrow terminal; how many rows is in the export."""
     table = console.grid("", "time (UTC)", "act, who", "table", "purpose, partner", "until", whole=(0, 1, 5))
     for one in entries:
         to = ", ".join(one.recipients) or one.partner
-        pairs = one.time[:19].split("T"), (one.act, one.who), (one.table,), (one.purpose, to), (one.retention,)
+        act = "started, not finished" if one.number in cut else one.act
+        pairs = one.time[:19].split("T"), (act, one.who), (one.table,), (one.purpose, to), (one.retention,)
         table.add_row(str(one.number), *(console.text("\n".join(filter(None, pair))) for pair in pairs))
     return table
 
@@ -175,8 +189,10 @@ def verify(
     """
     with opened(place, passphrase_file, key_file) as vault:
         verdict = vault.verify(anchor)
-        console.answer({"entries": verdict.entries, "complete": verdict.complete, "verdict": str(verdict)}, json)
+        answer = {"entries": verdict.entries, "complete": verdict.complete, "unfinished": verdict.unfinished}
+        console.answer(answer | {"verdict": str(verdict)}, json)
         console.say(str(verdict), json=json)
+        _note_unfinished(verdict.unfinished)
 
 
 def backup(
@@ -246,9 +262,14 @@ def restore(
 def _restored(done: Restored) -> str:
     corrected = "not told" if done.corrections is None else str(done.corrections)
     lines = [
-        f"Restored. Later erasures done again: {done.replayed}; later tables known again: {done.tables};"
-        f" entries lost: {done.lost}; corrections lost: {corrected}."
+        f"Restored. People erased since, and erased again: {done.replayed}; later tables known again: {done.tables};"
+        f" people first seen since, and known again: {done.people}; entries lost: {done.lost};"
+        f" corrections lost: {corrected}."
     ]
+    if done.unknown:
+        lines.append(f"In later tables at least {done.unknown:,} people are not known: `find` names these tables.")
+    elif done.unknown is None:
+        lines.append("People first seen since are not known: a file of erasures does not tell of them.")
     if done.corrections != 0:
         lines.append("Correct again what was corrected since.")
     if done.pruned != 0:

@@ -18,6 +18,7 @@ SAID = {  # what marks a hint about Python, and what to say instead; the first t
     "with_missing(": "--missing NAME, the category that they shall be.",
     "missing='unknown'": "--missing NAME, the category that they shall be.",
     "method='optimal'": "--method optimal.",
+    "give it as `person`": "give it as --person alone.",
     # vault
     'mapping {"column"': "--identifiers COLUMN=FIELD where names differ, such as patient=ssn.",
     "identifiers=[": "--identifiers A,B.",

@@ -22,7 +22,11 @@ Out = Annotated[Path, option("--output", "-o", metavar="FILE", help="The new fil
 Purpose = Annotated[str, option("--purpose", help="What for, as declared.")]
 Name = Annotated[str | None, option("--name", help="What the register calls the table; the file's name if left out.")]
 Suppressed = Annotated[str, typer.Option("--suppressed", help="Rows of erased people: drop or one-off.")]
-Column = Annotated[str, typer.Option("--column", help="The column of pseudonyms.")]
+Column = Annotated[
+    list[str] | None,
+    option("--column", metavar="NAME", help="The column of pseudonyms, `pseudonym` if left out; again for others."),
+]
+COLUMN = "pseudonym"
 Delimiter = Annotated[str | None, option("--delimiter", help="Between cells of a CSV file, where not told apart.")]
 Encoding = Annotated[str | None, option("--encoding", help="Of a CSV file; UTF-8 or its byte order mark if left out.")]
 
@@ -50,7 +54,7 @@ def unshare(
     output: Out,
     purpose: Purpose,
     partner: Annotated[str, option("--partner", help="Whose table it is.")],
-    column: Column = "pseudonym",
+    column: Column = None,
     version: Annotated[int | None, option("--version", help="Of the holder's keys; the newest if left out.")] = None,
     name: Name = None,
     suppressed: Suppressed = "drop",
@@ -74,7 +78,7 @@ def unshare(
     made: list[Run] = []
     with opened(place, passphrase_file, key_file) as vault, silent():
         vault.unshare(
-            data, partner, purpose, column=column, version=version, name=name, suppressed=suppressed, who=who,
+            data, partner, purpose, column=column or COLUMN, version=version, name=name, suppressed=suppressed, who=who,
             out=out.path, overwrite=force, dialect=dialect(delimiter, encoding), progress=False if json else None,
             recorded=made.append,
         )  # fmt: skip
@@ -87,7 +91,7 @@ def reseal(
     output: Out,
     purpose: Purpose,
     partner: Annotated[str | None, option("--partner", help="Whose keys; your own if left out.")] = None,
-    column: Column = "pseudonym",
+    column: Column = None,
     name: Name = None,
     suppressed: Suppressed = "drop",
     delimiter: Delimiter = None,
@@ -110,8 +114,8 @@ def reseal(
     made: list[Run] = []
     with opened(place, passphrase_file, key_file) as vault, silent():
         vault.reseal(
-            data, purpose, partner=partner, column=column, name=name, suppressed=suppressed, who=who, out=out.path,
-            overwrite=force, dialect=dialect(delimiter, encoding), progress=False if json else None,
+            data, purpose, partner=partner, column=column or COLUMN, name=name, suppressed=suppressed, who=who,
+            out=out.path, overwrite=force, dialect=dialect(delimiter, encoding), progress=False if json else None,
             recorded=made.append,
         )  # fmt: skip
         receipt(vault, out.path, made, json)

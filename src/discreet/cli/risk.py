@@ -21,6 +21,10 @@ def risk(
     fraction: Annotated[
         float | None, typer.Option(min=0, max=1, help="The share of the population in DATA, a random sample.")
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that names people: these are counted, not rows."),
+    ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -33,7 +37,9 @@ def risk(
 
         discreet risk visits.csv --quasi age,ward,zip -o risk.txt
         discreet risk sample.csv --quasi age,ward --fraction 0.1 -o risk.json
+        discreet risk visits.csv --quasi age,ward --person patient -o risk.txt
     """
+    from discreet.anonymity import people
     from discreet.anonymity import risk as found
     from discreet.cli.anonymise import present
     from discreet.cli.table import kept
@@ -52,11 +58,18 @@ def risk(
     for table in (data, population):
         if table is not None:
             present(table, names)
+    if person is not None:
+        present(data, [person])
+        people.refuse_publication(person, names)
     try:
         with console.waiting("counting", json):
-            told = found(str(data), names, None if population is None else str(population), fraction)
+            everyone = None if population is None else str(population)
+            told = found(str(data), names, everyone, fraction, person=person)
     except Exception as error:  # what is said of the rows is not for the terminal
-        console.fail(f"The risk cannot be told ({type(error).__name__}). Hint: is the file damaged, or without rows?")
+        empty = "" if person is None else ", or is a cell of --person empty"
+        console.fail(
+            f"The risk cannot be told ({type(error).__name__}). Hint: is the file damaged, or without rows{empty}?"
+        )
     out.write(_document(told) if output.suffix.lower() == ".json" else f"{told}\n")
     console.answer({"output": str(out.path)}, json)
     console.say(f"Written: {out.path}. It tells of the rows: treat it as you treat them. No ε was spent.", json=json)
@@ -65,7 +78,17 @@ def risk(
 def _document(told: Any) -> str:
     import json as _json
 
-    names = ("columns", "rows", "marketer", "sample_unique", "population_unique", "basis", "outside", "complete")
+    names = (
+        "columns",
+        "rows",
+        "people",
+        "marketer",
+        "sample_unique",
+        "population_unique",
+        "basis",
+        "outside",
+        "complete",
+    )
     document = {name: getattr(told, name) for name in names}
     document |= {name: vars(getattr(told, name)) for name in ("prosecutor", "journalist")}
     document["classes"] = told.classes.to_dicts()

@@ -27,7 +27,16 @@ app = family(
 
 
 Identifiers = Annotated[
-    str, option("--identifiers", metavar="COLUMNS", help="Columns: ssn,name,born; or column=field where names differ.")
+    list[str],
+    option(
+        "--identifiers",
+        metavar="COLUMNS",
+        help="Columns: ssn,name,born; or column=field where names differ. Again for each person of a row.",
+    ),
+]
+PersonColumn = Annotated[
+    list[str] | None,
+    option("--column", metavar="NAME", help="The column of pseudonyms; one for each --identifiers, in order."),
 ]
 Retention = Annotated[
     str | None, option("--retention", metavar="DAY", help="The last day to keep it, YYYY-MM-DD, or a number of days.")
@@ -135,6 +144,7 @@ def pseudonymise(
     output: Out,
     identifiers: Identifiers,
     purpose: Purpose,
+    column: PersonColumn = None,
     name: Name = None,
     missing: Missing = "refuse",
     unparsable: Unparsable = "refuse",
@@ -156,6 +166,10 @@ def pseudonymise(
 
         discreet vault pseudonymise clinic.vault visits.csv -o research.csv \
             --identifiers ssn,name,born --purpose research-2026
+        discreet vault pseudonymise clinic.vault visits.csv -o research.csv \
+            --identifiers ssn --column patient \
+            --identifiers doctor_ssn=ssn --column doctor \
+            --purpose research-2026
     """
     safe = secrets.kept(place, passphrase_file, key_file, data)
     out = console.writing(output, force=force, inputs=safe, secret=True)
@@ -164,7 +178,7 @@ def pseudonymise(
     options["keep"] = listed(keep)
     with opened(place, passphrase_file, key_file) as vault, silent():
         vault.pseudonymise(
-            data, _mapping(identifiers), purpose, out=out.path, name=name, retention=day(retention), who=who,
+            data, _people(identifiers, column), purpose, out=out.path, name=name, retention=day(retention), who=who,
             dialect=moves.dialect(delimiter, encoding), progress=False if json else None, one_way=one_way,
             overwrite=force, recorded=made.append, **options,
         )  # fmt: skip
@@ -183,6 +197,7 @@ def share(
     quasi_identifiers: Annotated[
         str | None, option("--quasi-identifiers", metavar="COLUMNS", help="What others may know; all if left out.")
     ] = None,
+    column: PersonColumn = None,
     name: Name = None,
     missing: Missing = "refuse",
     unparsable: Unparsable = "refuse",
@@ -214,12 +229,22 @@ def share(
     known = None if quasi_identifiers is None else listed(quasi_identifiers)
     with opened(place, passphrase_file, key_file) as vault, silent():
         vault.share(
-            data, _mapping(identifiers), partner, purpose, out=out.path, require_k=require_k, quasi_identifiers=known,
-            name=name, retention=day(retention), who=who, dialect=moves.dialect(delimiter, encoding),
-            progress=False if json else None, one_way=one_way,
+            data, _people(identifiers, column), partner, purpose, out=out.path, require_k=require_k,
+            quasi_identifiers=known, name=name, retention=day(retention), who=who,
+            dialect=moves.dialect(delimiter, encoding), progress=False if json else None, one_way=one_way,
             overwrite=force, recorded=made.append, **options,
         )  # fmt: skip
         moves.receipt(vault, out.path, made, json)
+
+
+def _people(identifiers: list[str], columns: list[str] | None) -> dict[str, dict[str, str]]:
+    """The identifiers of each person of a row, by the name of the column of their pseudonyms."""
+    names = columns or (["pseudonym"] if len(identifiers) == 1 else [])
+    if len(names) != len(identifiers) or len(set(names)) != len(names):
+        raise typer.BadParameter(
+            "name a column of pseudonyms for each person: one --column for each --identifiers.", param_hint="--column"
+        )
+    return {name: _mapping(text) for name, text in zip(names, identifiers, strict=True)}
 
 
 def _mapping(text: str) -> dict[str, str]:

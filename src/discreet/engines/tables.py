@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
@@ -243,15 +244,31 @@ def _labels(values: Any) -> NDArray[Any]:
 
 
 def plain(values: Any, name: str, numeric: bool = True) -> NDArray[Any]:
-    """An array of what is not one yet. Lists have no type: what is no number in them is missing, and raises nothing."""
+    """An array of what is not one yet: a list of rows, or of single values, whichever its first element is.
+
+    Lists have no type. What is no number in them is missing, and raises nothing: not even a cell that is itself a list,
+    or a row that is none. Only rows of another length than the first are refused.
+    """
     if hasattr(values, "__array__"):
         return np.asarray(values)
-    try:
-        cells = np.array(values, dtype=object)
-    except ValueError:
-        raise ValueError(f"{name} must be a table: rows of equal length.") from None
-    if cells.ndim == 1 and any(isinstance(row, (list, tuple, np.ndarray)) for row in cells):
+    if not isinstance(values, (list, tuple)):
+        return _as_numbers(np.array(values, dtype=object), numeric)
+    if not values or not _is_row(values[0]):
+        return _as_numbers(np.fromiter(values, dtype=object, count=len(values)), numeric)
+    width = len(values[0])
+    blank = (None,) * width
+    rows = [row if _is_row(row) else blank for row in values]
+    if any(len(row) != width for row in rows):
         raise ValueError(f"{name} must be a table: rows of equal length.")
+    cells = np.fromiter(chain.from_iterable(rows), dtype=object, count=len(rows) * width)
+    return _as_numbers(cells.reshape(len(rows), width), numeric)
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _as_numbers(cells: NDArray[Any], numeric: bool) -> NDArray[Any]:
     return np.asarray(np.frompyfunc(_number, 1, 1)(cells), np.float64) if numeric else cells
 
 

@@ -206,6 +206,7 @@ class FoundLabels(Inside):
     name: str
     proof = "threshold"
     pays = (Approximate,)
+    replayable = False  # how many labels are tried is not public
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """The labels found; how many there are of each is not told."""

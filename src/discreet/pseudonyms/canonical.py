@@ -15,27 +15,21 @@ partner gets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from discreet.pseudonyms.lines import Cells, Dialect
+from discreet.pseudonyms.lines import Cells, Dialect, Words
 
 
-def canonical(
-    cells: Cells, places: Sequence[int], words: pl.Series, kept: npt.NDArray[np.bool_] | None, end: str
-) -> pa.Array:
-    """Each record with a word in place of the first of some columns, and without the others; as `Cells.replaced`."""
-    width = cells.starts.shape[1]
-    columns = [
-        words.fill_null("") if place == places[0] else bare(cells.column(place), cells.dialect)
-        for place in range(width)
-        if place not in places[1:]
-    ]
-    frame = pl.DataFrame({str(place): column for place, column in enumerate(columns)})
+def canonical(cells: Cells, words: Words, kept: npt.NDArray[np.bool_] | None, end: str) -> pa.Array:
+    """Each record with words in place of some columns, and without others; as `Cells.replaced`."""
+    columns = {
+        str(place): words[place] if place in words else bare(cells.column(place), cells.dialect)
+        for place in range(cells.starts.shape[1])
+    }
+    frame = pl.DataFrame({place: own.fill_null("") for place, own in columns.items() if own is not None})
     frame = frame if kept is None else frame.filter(pl.Series(kept))
     lines = frame.select(pl.concat_str(pl.all(), separator=cells.dialect.delimiter or ",") + end).to_series()
     return lines.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.large_binary())

@@ -22,6 +22,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -194,6 +195,14 @@ class Chunks:
         """Remove the store with all that is in it, inside a transaction."""
         self._tell([chunk.name for chunk in self._chunks()], [])
         self._database.write("delete from sealed where store = ?", (self.store,))
+
+    def replace(self, other: Chunks) -> None:
+        """Put all records of the same store of another state in place of these, inside a transaction."""
+        self.drop()
+        found = other._chunks()
+        while rows := [self._row(chunk) for chunk in islice(found, BATCH)]:
+            self._tell([], rows)
+            self._database.write_many(_INSERT, rows)
 
     def _covering(self, sought: Prefixes) -> Iterator[tuple[int, int, list[Chunk]]]:
         """(start, stop, chunks): in order, chunks that cover sought[start:stop] and no others."""

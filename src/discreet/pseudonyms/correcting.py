@@ -12,18 +12,20 @@ from discreet.errors import NotSupported
 from discreet.pseudonyms.entries import Entry, words
 from discreet.pseudonyms.errors import VaultError
 from discreet.pseudonyms.persons import Person
-from discreet.pseudonyms.rights import require_own, tags_of
+from discreet.pseudonyms.rights import find_person, tags_of
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
 
 
-def correct(vault: Vault, person: Person, wrong: Mapping[str, Any], *, who: str | None = None) -> Entry:
+def correct(
+    vault: Vault, person: Person | Mapping[str, Any], wrong: Mapping[str, Any], *, who: str | None = None
+) -> Entry:
     """Take off an identity that is not this person's; on disk when this returns.
 
     Parameters
     ----------
-    person : from `find`, by another identity.
+    person : from `find`, by another identity, or its fields and values.
     wrong : the fields and values of the identity, as for `find`, and of no other one.
     who : for the register, which notes the correction and nobody.
 
@@ -36,7 +38,7 @@ def correct(vault: Vault, person: Person, wrong: Mapping[str, Any], *, who: str 
     Tables stay as they are: rows that were made under the wrong identity are the holder's to correct. A restore from an
     older backup brings the wrong identity back. With derived links nothing is stored: `NotSupported`.
     """
-    require_own(vault, person)
+    person = find_person(vault, person)
     if vault.links == "derived":
         raise NotSupported("With derived links a vault stores no identity that could be wrong.")
     name, (_, tags) = words(who, "who"), tags_of(vault, wrong)

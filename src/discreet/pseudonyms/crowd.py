@@ -11,6 +11,7 @@ import polars as pl
 
 from discreet.anonymity import risk
 from discreet.pseudonyms.errors import TooIdentifying
+from discreet.pseudonyms.naming import Named
 
 NOTHING = "Nothing was shared. Hint: leave columns out, or make them coarser with discreet.anonymity."
 PACK = 1 << 20  # rows kept before repeated ones are thrown away
@@ -22,6 +23,9 @@ class Crowd:
     All rows of a person carry the same pseudonym, so what others may know of the person is the *set* of their rows: two
     visits in two towns can single somebody out where each town alone does not. Two people look alike if their sets of
     quasi-identifiers are the same; a missing value is a value like others. How many rows a person has is not looked at.
+
+    Where rows are of several people, say a patient and a doctor, what others may know of somebody is what all rows say
+    in which they are the one, and in which they are the other. With whom they are in a row is not looked at.
 
     A row with a one-off pseudonym may be of anybody, also of somebody who has other rows. So it makes no crowd larger;
     but its own values must be those of k people.
@@ -40,11 +44,12 @@ class Crowd:
         self._waiting = 0
         self._loose: set[int] = set()  # what one-off rows say
 
-    def add(self, rest: pl.DataFrame, words: pl.Series, own: npt.NDArray[np.bool_] | None = None) -> None:
-        """Rows without identifiers, their pseudonyms, and which of these are one-off."""
-        what = (
-            rest.select(self._names).hash_rows(seed=self._seed) if self._names else pl.repeat(0, len(words), eager=True)
-        )
+    def add(
+        self, rest: pl.DataFrame, words: pl.Series, own: npt.NDArray[np.bool_] | None = None, role: int = 0
+    ) -> None:
+        """Rows without identifiers, their pseudonyms, which of these are one-off, and which person of a row it is."""
+        seed = (self._seed + role) % 2**64  # the same values say something else of a doctor than of a patient
+        what = rest.select(self._names).hash_rows(seed=seed) if self._names else pl.repeat(role, len(words), eager=True)
         found = pl.DataFrame({"who": words.hash(seed=self._seed), "what": what.cast(pl.UInt64)})
         if own is not None:
             self._loose.update(found["what"].filter(pl.Series(own)).unique().to_list())
@@ -53,6 +58,16 @@ class Crowd:
         self._waiting += self._rows[-1].height
         if self._waiting > PACK and self._waiting > self._rows[0].height:
             self._pack()
+
+    def watch(self, rest: pl.DataFrame, named: Sequence[Named]) -> None:
+        """Rows without identifiers as they were named; those that are kept count, once for each person of them."""
+        for role, one in enumerate(named):
+            if one.kept is None:
+                self.add(rest, one.words, one.own, role)
+                continue
+            kept = pl.Series(one.kept)
+            own = None if one.own is None else one.own[one.kept]
+            self.add(rest.filter(kept), one.words.filter(kept), own, role)
 
     def _pack(self) -> pl.DataFrame:
         whole = (

@@ -21,7 +21,7 @@ class Entry:
     Attributes
     ----------
     number, time : given by the register; the time is UTC.
-    act : "create", "pseudonymise", "share", "access", "erase", "refuse", "rotate" ...
+    act : "create", "started", "pseudonymise", "share", "failed", "access", "erase", "refuse", "rotate" ...
     who : who did it, as the caller says, or the login name.
     purpose, table, partner : names, where the act has them.
     categories : the columns that were processed.

@@ -19,7 +19,8 @@ from discreet.pseudonyms import frames
 from discreet.pseudonyms.canonical import canonical
 from discreet.pseudonyms.encodings import Reader, Writer
 from discreet.pseudonyms.errors import VaultError
-from discreet.pseudonyms.lines import Cells, Dialect, Records, quoted
+from discreet.pseudonyms.lines import Cells, Dialect, Records, Words, quoted
+from discreet.pseudonyms.roles import Role
 
 CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 TEXTS, TABLES = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
@@ -27,7 +28,7 @@ ROWS = 1 << 18  # of a Parquet file at a time
 
 Kept = npt.NDArray[np.bool_] | None
 Write = Callable[[pa.Table], None]
-Replaced = Callable[[Cells, Sequence[int], pl.Series, Kept], pa.Array]  # records with words in place of columns
+Replaced = Callable[[Cells, Words, Kept], pa.Array]  # records with words in place of columns
 
 
 class Piece(Protocol):
@@ -39,8 +40,8 @@ class Piece(Protocol):
     def columns(self, wanted: Mapping[str, str]) -> pl.DataFrame:
         """Some columns, each under another name."""
 
-    def replaced(self, names: Sequence[str], column: str, words: pl.Series, kept: Kept) -> pa.Table:
-        """The rows that are kept, with words in place of some columns."""
+    def replaced(self, roles: Sequence[Role], words: Sequence[pl.Series], kept: Kept) -> pa.Table:
+        """The rows that are kept, with words in place of the columns of each person."""
 
 
 class File(Protocol):
@@ -53,8 +54,8 @@ class File(Protocol):
     def pieces(self) -> Iterator[Piece]:
         """All its rows."""
 
-    def writer(self, path: Path, codec: str | None, names: Sequence[str], column: str) -> AbstractContextManager[Write]:
-        """A file without some columns, and with another."""
+    def writer(self, path: Path, codec: str | None, roles: Sequence[Role]) -> AbstractContextManager[Write]:
+        """A file with a column of words in place of the columns of each person."""
 
 
 def opened(path: str | os.PathLike[str], dialect: Dialect | None, stack: ExitStack, uniform: bool = False) -> File:
@@ -135,11 +136,10 @@ class Csv:
                 yield _Lines(cells, self.names, self._replaced)
 
     @contextmanager
-    def writer(self, path: Path, codec: str | None, names: Sequence[str], column: str) -> Iterator[Write]:
+    def writer(self, path: Path, codec: str | None, roles: Sequence[Role]) -> Iterator[Write]:
         """A file of the same dialect. Where bytes are copied, its last line has no end if that of this one has none."""
-        places = sorted(self.names.index(name) for name in names)
-        title = pl.Series([quoted(column, self._records.dialect)])
-        head = self._replaced(self._records.header, places, title, None)
+        titles = [pl.Series([quoted(role.column, self._records.dialect)]) for role in roles]
+        head = self._replaced(self._records.header, _placed(self.names, roles, titles), None)
         with ExitStack() as stack:
             stream = stack.enter_context(pa.OSFile(str(path), "wb"))
             if codec is not None:
@@ -196,9 +196,17 @@ class _Lines:
             {new: self._cells.column(self._names.index(name)).replace("", None) for name, new in wanted.items()}
         )
 
-    def replaced(self, names: Sequence[str], column: str, words: pl.Series, kept: Kept) -> pa.Table:
-        places = sorted(self._names.index(name) for name in names)
-        return pa.table({"line": self._replaced(self._cells, places, words, kept)})
+    def replaced(self, roles: Sequence[Role], words: Sequence[pl.Series], kept: Kept) -> pa.Table:
+        return pa.table({"line": self._replaced(self._cells, _placed(self._names, roles, words), kept)})
+
+
+def _placed(names: list[str], roles: Sequence[Role], words: Sequence[pl.Series]) -> Words:
+    """Words by the places of columns: those of each person in the first of theirs; the others go."""
+    found: dict[int, pl.Series | None] = {}
+    for role, own in zip(roles, words, strict=True):
+        first, *others = sorted(names.index(name) for name in role.identifiers)
+        found |= {first: own, **dict.fromkeys(others)}
+    return found
 
 
 class Parquet:
@@ -221,9 +229,10 @@ class Parquet:
                 yield _Batch(pa.Table.from_batches([batch]))
 
     @contextmanager
-    def writer(self, path: Path, codec: str | None, names: Sequence[str], column: str) -> Iterator[Write]:
+    def writer(self, path: Path, codec: str | None, roles: Sequence[Role]) -> Iterator[Write]:
         """A file with the same compression, a row group for each piece."""
-        none = frames.replaced(self._schema.empty_table(), names, column, pl.Series([], dtype=pl.String))
+        words = [pl.Series([], dtype=pl.String) for _ in roles]
+        none = frames.replaced_all(self._schema.empty_table(), roles, words)
         with pq.ParquetWriter(str(path), none.schema, compression=self._codec()) as writer:
             yield lambda table: writer.write_table(table.cast(none.schema))
 
@@ -247,6 +256,7 @@ class _Batch:
     def columns(self, wanted: Mapping[str, str]) -> pl.DataFrame:
         return frames.raw(self._table, wanted)
 
-    def replaced(self, names: Sequence[str], column: str, words: pl.Series, kept: Kept) -> pa.Table:
+    def replaced(self, roles: Sequence[Role], words: Sequence[pl.Series], kept: Kept) -> pa.Table:
         rows = None if kept is None else np.flatnonzero(kept)
-        return frames.replaced(self._table, names, column, words if rows is None else words.gather(rows), rows)
+        words = words if rows is None else [own.gather(rows) for own in words]
+        return frames.replaced_all(self._table, roles, words, rows)

@@ -24,6 +24,7 @@ import pyarrow as pa
 from discreet.pseudonyms.categories import categories, decoded, tidied
 from discreet.pseudonyms.errors import MissingIdentifiers
 from discreet.pseudonyms.leftovers import copied
+from discreet.pseudonyms.roles import Role, all_identifiers
 from discreet.pseudonyms.values import described
 
 Rows = npt.NDArray[np.int64]
@@ -65,27 +66,9 @@ def names(table: Any) -> list[str]:
     return list(table.schema.names if kind(table) == "arrow" else table.columns)
 
 
-def mapping(identifiers: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    """Columns and the fields that they are of: a list names columns like fields."""
-    if isinstance(identifiers, str):
-        raise TypeError(f'The `identifiers` must be a list or a mapping. Hint: identifiers=["{identifiers}"].')
-    if isinstance(identifiers, Mapping):
-        found = {str(name): field for name, field in identifiers.items()}
-    else:
-        found = {str(name): str(name) for name in identifiers}
-    if len(found) != len(identifiers):
-        raise ValueError("The `identifiers` must name each column once.")
-    if not found:
-        raise ValueError("The `identifiers` must name at least one column.")
-    if len(set(found.values())) != len(found):
-        raise ValueError("The `identifiers` must map each column to a field of its own: two columns share one.")
-    return found
-
-
 def check(
     there: Sequence[str],
-    identifiers: Mapping[str, str],
-    column: str,
+    roles: Sequence[Role],
     declared: Iterable[str] = (),
     keep: Sequence[str] = (),
 ) -> None:
@@ -94,11 +77,11 @@ def check(
     Parameters
     ----------
     there : the names of the columns.
-    identifiers : columns and their fields.
-    column : the name of the column of pseudonyms.
+    roles : the people of each row, by their columns.
     declared : all fields of the vault.
     keep : columns that may stay although they are called like a field.
     """
+    identifiers = all_identifiers(roles)
     fields = {name.casefold(): name for name in declared}
     absent = [name for name in identifiers if name not in there]
     if absent:
@@ -111,8 +94,11 @@ def check(
         twice = [name for name in identifiers if list(there).count(name) > 1]
         extra = len(there) - len(set(there))
         raise ValueError(f"Column names must differ. {extra} are there again{f', also {twice}' if twice else ''}.")
-    if column in there and column not in identifiers:
-        raise ValueError(f"The table has a column {column!r} already. Hint: column=... names the one of pseudonyms.")
+    for role in roles:
+        if role.column in there and role.column not in role.identifiers:
+            raise ValueError(
+                f"The table has a column {role.column!r} already. Hint: column=... names the one of pseudonyms."
+            )
     _check_clear([name for name in there if name not in identifiers], fields, keep)
 
 
@@ -245,6 +231,15 @@ def replaced(
         return _arrow(table, identifiers, place, column, words, rows)
     columns = copied(table.drop(identifiers), rows).get_columns()
     return pl.DataFrame([*columns[:place], words.alias(column), *columns[place:]])
+
+
+def replaced_all(
+    table: Any, roles: Sequence[Role], words: Sequence[pl.Series], rows: Rows | None = None, *, index: bool = True
+) -> Any:
+    """The same for all people of each row: a column of words in place of the identifiers of each."""
+    for role, own in zip(roles, words, strict=True):
+        table, rows = replaced(table, list(role.identifiers), role.column, own, rows, index=index), None
+    return table
 
 
 def _pandas(

@@ -3,12 +3,13 @@
 | source | what it proves | what is taken over |
 | --- | --- | --- |
 | a later state of the vault: a path, or an address | its register goes on after that of the backup | all of the below |
-| a file of `vault.erasures(path)` | the backup's register is the beginning of its own | all but who is in new tables |
+| a file of `vault.erasures(path)` | the backup's register is the start of its own | all but who is known, and where |
 | the backup's own anchor | nothing: it is the holder's word that nothing happened since, and registered so | nothing |
 
-Taken over: erasures, fields, purposes, partners and their revocation, key versions, models, tables and who is in them.
-Links of people first seen after the backup are not: those people get new ids. Nor are corrections, nor what `prune`
-forgot; both are counted.
+Taken over: erasures, fields, purposes, partners and their revocation, key versions, models, tables and who is in them,
+and who is known by what (`takeover.py`): people first seen after the backup, corrections, and whom `prune` forgot. If a
+source does not tell the last, people first seen after the backup get new ids, and corrections and prunings, which are
+counted, are lost.
 That a source is *the latest* only an anchor can prove, from after it or of it.
 """
 
@@ -33,9 +34,11 @@ from discreet.pseudonyms.drafts import draft, publish
 from discreet.pseudonyms.entries import Entry
 from discreet.pseudonyms.errors import Tampered, VaultError
 from discreet.pseudonyms.handles import Handle
-from discreet.pseudonyms.register import Anchor, Register
+from discreet.pseudonyms.people import People
+from discreet.pseudonyms.register import Anchor, Register, Unfinished
 from discreet.pseudonyms.runs import runs
 from discreet.pseudonyms.suppression import Line
+from discreet.pseudonyms.takeover import read_people
 from discreet.pseudonyms.upgrading import before
 
 if TYPE_CHECKING:
@@ -48,6 +51,7 @@ FORM = b"discreet erasures "
 MAGIC = FORM + b"3\n"
 READS = (FORM + b"2\n", MAGIC)  # form 2 does not tell of corrections, nor of people who were pruned
 HEAD = 32  # bytes of a MAC of the register
+AGAIN = "people erased again"  # what the entry of a restore calls their number
 DECLARED = ("schema", "purpose", "partner", "keys", "model")
 MADE = ("purpose", "table", "partner", "categories", "rows", "recipients", "retention", "basis", "details")
 OLDER = (
@@ -69,6 +73,7 @@ class Later:
     base : the state of the backup's register, from which the source goes on.
     anchor : the state of its own register.
     listed : how many tags each erasure put on the suppression list, by the number of its entry.
+    erased : how many people each erasure forgot, by the number of its entry.
     corrected : the numbers of entries of corrections; None if that is not known.
     pruned : how many people each `prune` forgot, by the number of its entry; None if that is not known.
     purged, rewrapped : the numbers of the last entries of a purge, and of a change of the secret; 0 if there is none.
@@ -76,12 +81,15 @@ class Later:
     settings : what is declared, and "table"; None if nothing happened since.
     made : what the register says of the making of each table, by uid.
     array : who is in a table, by uid; None if that is not known.
+    cut : later entries of runs that took people in and made no table: they failed, or were never finished.
+    people : reads who is known by what, and gives None if that is damaged; None if the source does not tell.
     """
 
     by: str
     base: Anchor
     anchor: Anchor
     listed: tuple[tuple[int, int], ...] = ()
+    erased: tuple[tuple[int, int], ...] = ()
     corrected: tuple[int, ...] | None = ()
     pruned: tuple[tuple[int, int], ...] | None = ()
     purged: int = 0
@@ -90,6 +98,8 @@ class Later:
     settings: Documents | None = None
     made: Mapping[str, dict[str, Any]] | None = None
     array: Callable[[str], Bytes | None] = lambda uid: None
+    cut: tuple[Entry, ...] = ()
+    people: Callable[[], People | None] | None = None
 
     def after(self, entry: int) -> list[Line]:
         """The lines of erasures after an entry; refused if some were purged, or may have been."""
@@ -99,6 +109,10 @@ class Later:
         if len(lines) > expected or (len(lines) < expected and self.purged > entry):
             raise VaultError(PURGED)
         return lines
+
+    def erasures(self, entry: int) -> int:
+        """How many people were erased after an entry."""
+        return sum(count for number, count in self.erased if number > entry)
 
     def corrections(self, entry: int) -> int | None:
         """How many corrections there were after an entry; None if that is not known."""
@@ -123,13 +137,29 @@ def known(vault: Vault, base: Anchor) -> Later:
         corrected=tuple(e.number for e in entries if e.act == "correct"),
         pruned=tuple((e.number, int(e.rows or 0)) for e in entries if e.act == "prune"),
         listed=tuple((e.number, int(e.details["suppressed"])) for e in entries if e.act in ("erase", "restore")),
+        erased=tuple((e.number, _erased(e)) for e in entries if e.act in ("erase", "restore")),
         purged=max((e.number for e in entries if e.act == "purge"), default=0),
         rewrapped=max((e.number for e in entries if e.act == "rewrap"), default=0),
         lines=tuple(vault.suppression.lines()),
         settings={kind: vault.settings.all(kind) for kind in (*DECLARED, "table")},
         made={e.details["uid"]: _made(e) for e in entries if e.act != "retire" and e.details.get("uid") in uids},
         array=lambda uid: _array(vault, uid),
+        cut=tuple(e for e in _cut(entries) if e.number > base.count),
+        people=lambda: read_people(vault),
     )
+
+
+def _erased(entry: Entry) -> int:
+    """How many people an entry says were erased; one of a restore may tell their tags alone, if it is an older one."""
+    return 1 if entry.act == "erase" else int(entry.details.get(AGAIN, entry.details["suppressed"]))
+
+
+def _cut(entries: list[Entry]) -> list[Entry]:
+    """Runs that took people in and made no table: those that failed, and those that were never finished."""
+    runs = Unfinished()
+    for entry in entries:
+        runs.add(entry)
+    return [entry for entry in entries if entry.act == "failed"] + list(runs.all())
 
 
 def _made(entry: Entry) -> dict[str, Any]:
@@ -150,6 +180,7 @@ def seal(vault: Vault, path: str | os.PathLike[str]) -> Anchor:
     document = {
         "heads": heads.hex(),
         "listed": found.listed,
+        "erased": found.erased,
         "corrected": found.corrected,
         "pruned": found.pruned,
         "purged": found.purged,
@@ -179,11 +210,13 @@ def _unsealed(vault: Vault, content: bytes, newest: Anchor | None) -> Later:
     document = json.loads(text)
     heads = bytes.fromhex(document["heads"])
     corrected, pruned = document.get("corrected"), document.get("pruned")
+    erased = document.get("erased") or [(number, 1) for number, _ in document["listed"]]  # older files tell tags alone
     return Later(
         by="a file of erasures",
         base=_continued(heads, vault, newest),
         anchor=Anchor(len(heads) // HEAD, heads[-HEAD:].hex()),
         listed=tuple((number, count) for number, count in document["listed"]),
+        erased=tuple((number, count) for number, count in erased),
         corrected=None if corrected is None else tuple(corrected),
         pruned=None if pruned is None else tuple((number, count) for number, count in pruned),
         purged=document["purged"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ LONGEST = 1 << 28  # bytes of one record: beyond, a quote was never closed
 DELIMITERS = ",;\t|"
 
 Places = npt.NDArray[np.int64]
+Words = Mapping[int, pl.Series | None]  # by the places of columns; None for a column that goes
 
 
 @dataclass(frozen=True)
@@ -106,25 +107,27 @@ class Cells:
             'Hint: say which encoding it is, as in Dialect(encoding="latin-1").'
         )
 
-    def replaced(self, places: Sequence[int], words: pl.Series, kept: npt.NDArray[np.bool_] | None) -> pa.Array:
-        """Each record with a word in place of the first of some columns, and without the others; line ends included.
+    def replaced(self, words: Words, kept: npt.NDArray[np.bool_] | None) -> pa.Array:
+        """Each record with words in place of some columns, and without others; line ends included.
 
         Parameters
         ----------
-        places : columns, in ascending order.
-        words : one for each record; they need no quotes. A null is an empty cell.
+        words : for each of these columns, by its place, a word for each record; None for one that goes, which is not
+            the first of them. Words need no quotes; a null is an empty cell.
         kept : which records to keep; all, if None.
         """
-        first, *others = places
-        marks = [self.starts[:, 0], self.starts[:, first], self.ends[:, first]]
-        for place in others:  # a column goes with the delimiter before it
-            marks += [self.starts[:, place] - 1, self.ends[:, place]]
-        marks.append(self.stops)
-        if kept is not None:
-            marks, words = [mark[kept] for mark in marks], words.filter(pl.Series(kept))
-        parts = [_slices(self.data, a, b) for a, b in zip(marks[::2], marks[1::2], strict=True)]
-        word = words.fill_null("").to_arrow().cast(pa.large_binary())
-        return pc.binary_join_element_wise(parts[0], word, *parts[1:], pa.scalar(b"", pa.large_binary()))
+        chosen = slice(None) if kept is None else kept
+        parts, start = [], self.starts[chosen, 0]
+        for place in sorted(words):
+            own = words[place]
+            stop = self.starts[chosen, place] - (own is None)  # a column goes with the delimiter before it
+            parts.append(_slices(self.data, start, stop))
+            if own is not None:
+                own = own if kept is None else own.filter(pl.Series(kept))
+                parts.append(own.fill_null("").to_arrow().cast(pa.large_binary()))
+            start = self.ends[chosen, place]
+        parts.append(_slices(self.data, start, self.stops[chosen]))
+        return pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.large_binary()))
 
 
 def unquoted(text: pl.Series, quote: str | None) -> pl.Series:

@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from discreet.pseudonyms.distinct import distinct
 from discreet.pseudonyms.errors import Tampered, VaultError
-from discreet.pseudonyms.naming import Bytes, Ids, Named, Policy, random_ids
+from discreet.pseudonyms.naming import Bools, Bytes, Ids, Named, Policy, random_ids
 from discreet.pseudonyms.tokens import TokenKeys, opened, seal
-from discreet.pseudonyms.totals import Totals
+from discreet.pseudonyms.totals import NOBODY, PERSON, SUPPRESSED, Faults, Totals
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
+
+
+@dataclass(frozen=True, repr=False)
+class OpenWords:
+    """Words of a piece, each once; its repr shows a number alone.
+
+    Parameters
+    ----------
+    ids : of the distinct words; zeros for a null.
+    codes, counts : which of them each row has, and how often each is there.
+    ok : which of them open, or are null.
+    there : which of them are not null.
+    """
+
+    ids: Bytes
+    codes: npt.NDArray[np.uint32]
+    counts: npt.NDArray[np.int64]
+    ok: Bools
+    there: Bools
+
+    def __repr__(self) -> str:
+        return f"<OpenWords: {len(self.codes)} rows>"
 
 
 class Moving:
@@ -41,40 +66,49 @@ class Moving:
         """The ids of all people so far, each once."""
         return self._ids.all()
 
-    def __call__(self, raw: pl.DataFrame) -> Named:
-        """New words for those in the one column of a piece; `Tampered` if one does not open."""
+    def read(self, raw: pl.DataFrame) -> OpenWords:
+        """The words in the one column of a piece, opened; `Tampered` if one does not open."""
+        found = self._opened(raw)
+        if faults := found.counts[~found.ok].sum():
+            raise _closed(int(faults), len(found.codes))
+        return found
+
+    def named(self, read: OpenWords) -> Named:
+        """New words for those that were read."""
+        ids = self._vault.people.present(read.ids) if self._vault.links == "stored" else read.ids
+        gone = read.there & (self._vault.suppression.known(read.ids) | self._vault.suppression.known(ids))
+        self._ids.add(ids[read.there & ~gone])
+        moved = seal(ids, self._new).scatter(np.flatnonzero(~read.there), None)
+        what = np.where(gone, SUPPRESSED, np.where(read.there, PERSON, NOBODY)).astype(np.uint8)
+        return self._settled(Named(moved.gather(read.codes), read.codes, what, ids), gone[read.codes])
+
+    def _opened(self, raw: pl.DataFrame) -> OpenWords:
         words = raw.to_series(0).cast(pl.String, strict=False)
-        distinct = words.drop_nulls().unique()
-        found = opened(distinct, self._old)
-        if not found.ok.all():
-            raise _closed(int(words.is_in(distinct.filter(pl.Series(~found.ok)).implode()).sum()), len(words))
-        ids = self._vault.people.present(found.ids) if self._vault.links == "stored" else found.ids
-        gone = self._vault.suppression.known(found.ids) | self._vault.suppression.known(ids)
-        self._ids.add(ids[~gone])
-        moved = words.replace_strict(distinct, seal(ids, self._new), default=None, return_dtype=pl.String)
-        erased = words.is_in(distinct.filter(pl.Series(gone)).implode()).fill_null(False).to_numpy()
-        return self._settled(moved, erased, int(erased.sum()))
+        rows, codes = distinct(words.to_frame("word"))
+        there = rows["word"].is_not_null().to_numpy()
+        found = opened(rows["word"], self._old)
+        return OpenWords(found.ids, codes, np.bincount(codes, minlength=rows.height), found.ok | ~there, there)
 
-    def _settled(self, moved: pl.Series, erased: np.ndarray[tuple[int], np.dtype[np.bool_]], count: int) -> Named:
-        drop = self._policy.suppressed == "drop"
+    def _settled(self, found: Named, erased: Bools) -> Named:
+        count, drop = int(erased.sum()), self._policy.suppressed == "drop"
         left = count if drop else 0
-        self.totals += Totals(rows=len(moved) - left, left_out=left, one_offs=count - left, suppressed=count)
+        self.totals += Totals(rows=len(erased) - left, left_out=left, one_offs=count - left, suppressed=count)
         if not count:
-            return Named(moved)
+            return found
         if drop:
-            return Named(moved, ~erased)
+            return replace(found, kept=~erased)
         rows = np.flatnonzero(erased)
-        return Named(moved.scatter(rows, seal(random_ids(rows), self._new)), None, erased)
+        return replace(found, words=found.words.scatter(rows, seal(random_ids(rows), self._new)), own=erased)
 
-    def fault(self, first: VaultError, pieces: Iterable[pl.DataFrame]) -> VaultError:
-        """The error of a piece, with the numbers of all pieces from it on."""
-        closed, rows = 0, self.totals.rows + self.totals.left_out
-        for raw in pieces:
-            words = raw.to_series(0).cast(pl.String, strict=False)
-            distinct = words.drop_nulls().unique()
-            bad = distinct.filter(pl.Series(~opened(distinct, self._old).ok))
-            closed, rows = closed + int(words.is_in(bad.implode()).sum()), rows + len(words)
-        return _closed(closed, rows) if closed else first
+    def faults(self, raw: pl.DataFrame) -> Faults:
+        """What is wrong with a piece."""
+        found = self._opened(raw)
+        return Faults(closed=int(found.counts[~found.ok].sum()), rows=len(found.codes))
+
+    def error(self, first: VaultError, faults: Faults) -> VaultError | None:
+        """The error that tells all words that do not open; None if all do."""
+        rows = self.totals.rows + self.totals.left_out + faults.rows
+        return _closed(faults.closed, rows) if faults.closed else None
 
 
 def _closed(count: int, rows: int) -> Tampered:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from discreet.pseudonyms.errors import MissingIdentifiers, Unparsable, VaultErro
 from discreet.pseudonyms.identities import Schema
 from discreet.pseudonyms.messages import Messages, messages
 from discreet.pseudonyms.tokens import ID, TokenKeys, one_way, seal
-from discreet.pseudonyms.totals import BAD, MISSING, PERSON, SUPPRESSED, Totals
+from discreet.pseudonyms.totals import BAD, MISSING, PERSON, SUPPRESSED, Faults, Totals
 
 Bytes = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
@@ -78,11 +77,15 @@ class Named:
     Parameters
     ----------
     words : one for each row, also for those that are left out.
+    codes, what, ids : which of the distinct rows each row is; what each of those is, and its id.
     kept : which rows are kept; None: all of them.
     own : which rows have a pseudonym of their own, and count for no person; None: no row.
     """
 
     words: pl.Series
+    codes: npt.NDArray[np.uint32]
+    what: npt.NDArray[np.uint8]
+    ids: Bytes
     kept: Bools | None = None
     own: Bools | None = None
 
@@ -210,7 +213,7 @@ class Naming:
         words = self._seal(resolved.ids, self._keys).gather(codes)
         mine = own[codes] if own.any() else None
         words = words if mine is None else self._one_offs(words, np.flatnonzero(mine))
-        return Named(words, ~left[codes] if left.any() else None, mine)
+        return Named(words, codes, what, resolved.ids, ~left[codes] if left.any() else None, mine)
 
     def _refuse(self, bad: Mapping[str, int], empty: int) -> None:
         if self._policy.unparsable == "refuse" and bad:
@@ -226,17 +229,17 @@ class Naming:
         """The ids of all people so far, each once."""
         return self._ids.all()
 
-    def fault(self, first: VaultError, pieces: Iterable[pl.DataFrame]) -> VaultError:
-        """The error of a piece, with the numbers of all pieces from it on; they are read and not looked up."""
-        bad, empty = Counter[str](), 0
-        for raw in pieces:
-            rows, codes = distinct(raw)
-            found, counts = messages(self._schema, rows), np.bincount(codes, minlength=rows.height)
-            bad.update(self._bad(found, counts))
-            empty += int(counts[_empty(found)].sum())
+    def faults(self, raw: pl.DataFrame) -> Faults:
+        """What is wrong with a piece; nobody is looked up."""
+        rows, codes = distinct(raw)
+        found, counts = messages(self._schema, rows), np.bincount(codes, minlength=rows.height)
+        return Faults(self._bad(found, counts), int(counts[_empty(found)].sum()))
+
+    def error(self, first: VaultError, faults: Faults) -> VaultError | None:
+        """The error that tells all faults, of the kind of the first; None if there is none of that kind."""
         if isinstance(first, Unparsable):
-            return Unparsable(bad)
-        return missing(empty, self._columns.values()) if empty else first
+            return Unparsable(faults.bad) if faults.bad else None
+        return missing(faults.empty, self._columns.values()) if faults.empty else None
 
     def _one_offs(self, words: pl.Series, rows: Numbers) -> pl.Series:
         """Words of their own for some rows."""

@@ -1,7 +1,8 @@
 """Storage limitation (GDPR Article 5(1)(e)): links of people who are in no table any more.
 
 People come into a vault before their table is recorded, and stay when it is retired. A run that was refused or cut off
-leaves its people behind too. `prune` cuts their links; should they come again, they get new ids.
+leaves its people behind too. `prune` cuts their links; should they come again, they get new ids. Runs that were started
+and never finished are closed by it: an entry "failed" says so.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from discreet.pseudonyms.entries import words
 from discreet.pseudonyms.errors import VaultError
+from discreet.pseudonyms.noting import close_run
 from discreet.pseudonyms.runs import runs
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def prune(vault: Vault, *, who: str | None = None) -> Pruned:
     | edge case | what happens |
     | --- | --- |
     | a table of which it is not known who is in it | `VaultError`: anybody may be |
-    | a table that is being made meanwhile | its record fails, and it is made again |
+    | a table that is being made meanwhile | its record fails, and it is made again; its run counts as never finished |
     """
     name = words(who, "who")
     with vault.database.snapshot():
@@ -56,6 +58,9 @@ def prune(vault: Vault, *, who: str | None = None) -> Pruned:
     count, ids = 0, list(stale)
     for start in range(0, len(ids), BATCH):
         count += _cut(vault, {id: stale[id] for id in ids[start : start + BATCH]}, name)
+    with vault.database.transaction():
+        for run in vault.register.unfinished():
+            close_run(vault, run, name)
     return Pruned(count, vault.database.tidy() if count else True)
 
 

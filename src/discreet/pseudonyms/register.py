@@ -36,6 +36,7 @@ _INSERT = "insert into entries (number, entry, mac) values (?, ?, ?)"
 BATCH = 1000
 LISTING = ("erase", "purge", "restore")  # acts that change the suppression list
 LISTED = "lines of the suppression list"
+STARTED = "started"  # the act of a run that is made in pieces, and what its last entry calls the number of the first
 
 
 @dataclass(frozen=True)
@@ -72,16 +73,39 @@ class Verdict:
     ----------
     entries : how many.
     complete : up to which entry the register is proved complete; None without an anchor.
+    unfinished : entries of runs that were started and have not ended: they are running now, or were cut off.
     """
 
     entries: int
     complete: int | None = None
+    unfinished: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         """In words."""
-        if self.complete is None:
-            return "consistent, completeness unproven"
-        return f"consistent, register complete up to entry {self.complete} of {self.entries}"
+        words = "consistent, completeness unproven"
+        if self.complete is not None:
+            words = f"consistent, register complete up to entry {self.complete} of {self.entries}"
+        if not self.unfinished:
+            return words
+        return f"{words}; started and not finished: entry {', '.join(map(str, self.unfinished))}"
+
+
+class Unfinished:
+    """Runs that were started and not closed, gathered from entries in order."""
+
+    def __init__(self) -> None:
+        self._open: dict[Any, Entry] = {}
+
+    def add(self, entry: Entry) -> None:
+        """The next entry: it may start a run, or close one."""
+        if entry.act == STARTED:
+            self._open[entry.number] = entry
+        else:
+            self._open.pop(entry.details.get(STARTED), None)
+
+    def all(self) -> tuple[Entry, ...]:
+        """Those that are open, oldest first."""
+        return tuple(self._open.values())
 
 
 class Register:
@@ -164,14 +188,23 @@ class Register:
         """Check every entry; with an anchor, also that nothing up to it is missing or was replaced."""
         count, kept = 0, None if anchor is None else Anchor.parse(anchor)
         restored: list[int] = []
+        runs = Unfinished()
         at = self._start if kept is not None and kept.count == 0 else None
         for entry, mac in self._checked():
             count = entry.number
+            runs.add(entry)
             restored += [count] if entry.act == "restore" else []
             at = mac if kept is not None and count == kept.count else at
         if kept is not None and (at is None or not hmac.compare_digest(at.hex(), kept.head)):
             raise Tampered(_mismatch(count, kept, restored))
-        return Verdict(count, None if kept is None else kept.count)
+        return Verdict(count, None if kept is None else kept.count, tuple(run.number for run in runs.all()))
+
+    def unfinished(self) -> tuple[Entry, ...]:
+        """Entries of runs that were started, and that no later entry closes."""
+        runs = Unfinished()
+        for entry in self.entries():
+            runs.add(entry)
+        return runs.all()
 
     def overdue(self, day: datetime.date | str | None = None) -> tuple[Entry, ...]:
         """Entries whose retention date has passed and whose table was not retired since, by its recipients too."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,10 +15,10 @@ from discreet.pseudonyms.errors import RowsWarning
 from discreet.pseudonyms.keyring import checked
 from discreet.pseudonyms.lines import Dialect
 from discreet.pseudonyms.naming import Policy
+from discreet.pseudonyms.roles import COLUMN
 from discreet.pseudonyms.runs import Run
 from discreet.pseudonyms.totals import Totals
 
-Identifiers = Sequence[str] | Mapping[str, str]
 Retention = str | datetime.date | int | None
 Recorded = Callable[[Run], None]
 
@@ -32,7 +32,7 @@ class Request:
     name: str | None = None
     out: str | os.PathLike[str] | None = None
     policy: Policy = field(default_factory=Policy)
-    column: str = "pseudonym"
+    column: str = COLUMN
     one_way: bool = False
     who: str | None = None
     retention: Retention = None

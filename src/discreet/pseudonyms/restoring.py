@@ -27,10 +27,13 @@ from discreet.pseudonyms.errors import VaultError
 from discreet.pseudonyms.forgetting import forget
 from discreet.pseudonyms.handles import Handle
 from discreet.pseudonyms.keys import KeyFile, Passphrase
-from discreet.pseudonyms.later import DECLARED, Later, Source, seal, told
-from discreet.pseudonyms.register import Anchor
+from discreet.pseudonyms.later import AGAIN, DECLARED, Later, Source, seal, told
+from discreet.pseudonyms.noting import carry_run
+from discreet.pseudonyms.register import STARTED, Anchor
 from discreet.pseudonyms.settings import Change
 from discreet.pseudonyms.sqlite import Sqlite, check_file
+from discreet.pseudonyms.suppression import Line
+from discreet.pseudonyms.takeover import count_unknown, take_people
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
@@ -43,13 +46,16 @@ class Restored:
     Attributes
     ----------
     entry : its number in the register.
-    replayed : how many tags of later erasures were erased again.
+    replayed : how many people were erased after the backup, and are erased again.
     lost : how many entries of the register the backup did not have.
     tables : how many later tables are known again.
+    people : how many people first seen after the backup are known again.
+    unknown : how many people, at least, are in later tables and are not known; `find` calls these tables unlocated.
+        None if the source does not tell.
     corrections : how many later corrections are lost: what was taken off somebody is back, to be corrected again
         (`vault.correct`). The register holds no person, so it is not known whose. None if the source does not tell.
-    pruned : how many people `prune` forgot later; whom of them the backup knew is back (`vault.prune` again). None if
-        the source does not tell.
+    pruned : how many people `prune` forgot later and may be back, if the backup knew them (`vault.prune` again).
+        None if the source does not tell.
     old_secret : whether the vault got another secret after the backup; it opens with the old one: `vault.rewrap`.
     cleaned : whether no old byte is left in the log; otherwise `vault.tidy()` later, or it is a server's to forget.
     """
@@ -62,6 +68,8 @@ class Restored:
     cleaned: bool
     corrections: int | None = 0
     pruned: int | None = 0
+    people: int = 0
+    unknown: int | None = 0
 
 
 def backup(vault: Vault, path: str | os.PathLike[str], *, who: str | None = None) -> Anchor:
@@ -137,7 +145,7 @@ def _copy(source: str | os.PathLike[str], temporary: str) -> None:
 def replay(
     vault: Vault, erasures_from: Source, *, anchor: Anchor | str | None = None, who: str | None = None
 ) -> Restored:
-    """Bring a vault that was a backup up to date: erase again, revoke again, know later keys and tables again.
+    """Bring a vault that was a backup up to date: erase again, revoke again, know later keys, tables and people again.
 
     Parameters
     ----------
@@ -156,35 +164,52 @@ def replay(
 
 def _replayed(vault: Vault, later: Later, who: str | None) -> Restored:
     base = later.base.count
-    lines, corrections, pruned = later.after(base), later.corrections(base), later.stale(base)
+    lines, people = later.after(base), later.people and later.people()
     changes = _declared(vault, later)
-    tables, others = _tables(vault, later, who)
+    tables, unknown, others = _tables(vault, later, who, located=people is not None)
+    for run in later.cut if people is not None else ():
+        carry_run(vault, run, base, who)
     number = vault.register.anchor().count + 1
-    for line in lines:
-        tag = np.frombuffer(line.tag, np.uint8).reshape(1, 16)
-        forget(vault, tag)
-        vault.suppression.add(tag, datetime.date.fromordinal(line.until), number, line.known_by)
-    changes += [*others, vault.settings.put("state", "erasures", {"count": vault.mark() + max(len(lines), 1)})]
-    details = {
-        "suppressed": len(lines),
-        "from": str(later.base),
-        "erasures up to": str(later.anchor),
-        "told by": later.by,
-        "tables": tables,
-        "corrections lost": "not told" if corrections is None else corrections,
-        "people pruned": "not told" if pruned is None else pruned,
-    }
-    vault.register.append("restore", who=who, rows=len(lines), details=details, changes=tuple(changes))
-    return Restored(
+    _erase_again(vault, lines, number)
+    done = Restored(
         entry=number,
-        replayed=len(lines),
+        replayed=later.erasures(base),
         lost=max(later.anchor.count - base, 0),
         tables=tables,
         old_secret=later.rewrapped > base,
         cleaned=False,
-        corrections=corrections,
-        pruned=pruned,
+        corrections=later.corrections(base) if people is None else 0,
+        pruned=later.stale(base) if people is None else 0,
+        people=0 if people is None else take_people(vault, people),
+        unknown=unknown,
     )
+    changes += [*others, vault.settings.put("state", "erasures", {"count": vault.mark() + max(len(lines), 1)})]
+    details = {"suppressed": len(lines), "links": "of the backup" if people is None else "of the later state"}
+    details |= _described(done, later)
+    vault.register.append("restore", who=who, rows=done.replayed, details=details, changes=tuple(changes))
+    return done
+
+
+def _described(done: Restored, later: Later) -> dict[str, Any]:
+    """What the register says of a restore."""
+    counts = {
+        "tables": done.tables,
+        AGAIN: done.replayed,
+        "people known again": done.people,
+        "people not known": done.unknown,
+        "corrections lost": done.corrections,
+        "people pruned": done.pruned,
+    }
+    told = {name: "not told" if count is None else count for name, count in counts.items()}
+    return {"from": str(later.base), "erasures up to": str(later.anchor), "told by": later.by, **told}
+
+
+def _erase_again(vault: Vault, lines: list[Line], number: int) -> None:
+    """Forget whoever has a tag of these lines, and put the lines on the list."""
+    for line in lines:
+        tag = np.frombuffer(line.tag, np.uint8).reshape(1, 16)
+        forget(vault, tag)
+        vault.suppression.add(tag, datetime.date.fromordinal(line.until), number, line.known_by)
 
 
 def _declared(vault: Vault, later: Later) -> list[Change]:
@@ -198,20 +223,20 @@ def _declared(vault: Vault, later: Later) -> list[Change]:
     return changes
 
 
-def _tables(vault: Vault, later: Later, who: str | None) -> tuple[int, list[Change]]:
-    """Tables as they were later, each with an entry of its own; how many are new, and other changes."""
+def _tables(vault: Vault, later: Later, who: str | None, *, located: bool) -> tuple[int, int | None, list[Change]]:
+    """Tables as they were later, each with an entry of its own: how many are new, `Restored.unknown`, other changes."""
     if later.settings is None:
-        return 0, []
+        return 0, 0, []
     old, new = vault.settings.all("table"), later.settings["table"]
     for uid in old.keys() - new.keys():
         _retired(vault, uid, old[uid], who)
     fresh = sorted(new.keys() - old.keys(), key=lambda uid: int(new[uid]["entry"]))
-    for uid in fresh:
-        _known_again(vault, later, uid, new[uid], who)
+    unknown = [_known_again(vault, later, uid, new[uid], who, located=located) for uid in fresh]
     same = [
         (uid, {**new[uid], "entry": old[uid]["entry"], "located": old[uid]["located"]}) for uid in old if uid in new
     ]
-    return len(fresh), [vault.settings.put("table", uid, one) for uid, one in same if one != old[uid]]
+    changes = [vault.settings.put("table", uid, one) for uid, one in same if one != old[uid]]
+    return len(fresh), None if later.people is None else max(unknown, default=0), changes
 
 
 def _retired(vault: Vault, uid: str, old: dict[str, Any], who: str | None) -> None:
@@ -222,12 +247,20 @@ def _retired(vault: Vault, uid: str, old: dict[str, Any], who: str | None) -> No
     vault.register.append("retire", who=who, changes=(change,), details={"uid": uid}, **content)
 
 
-def _known_again(vault: Vault, later: Later, uid: str, document: dict[str, Any], who: str | None) -> None:
+def _known_again(
+    vault: Vault, later: Later, uid: str, document: dict[str, Any], who: str | None, *, located: bool
+) -> int:
+    """A later table; how many people in it are not known. With such people it is not known who is in it."""
     array = later.array(uid) if document["located"] else None
+    unknown = 0 if array is None or located else count_unknown(vault, uid, array)
+    array = None if unknown else array
     if array is not None:
         vault.uses.add_tags(uid, array)
     number = vault.register.anchor().count + 1
     change = vault.settings.put("table", uid, {**document, "entry": number, "located": array is not None})
     content = dict((later.made or {}).get(uid) or {"details": {"uid": uid}})
     content |= {name: tuple(content[name]) for name in ("categories", "recipients") if name in content}
+    if content["details"].get(STARTED, 0) > later.base.count:  # the number of an entry that is not in this register
+        content["details"] = {name: one for name, one in content["details"].items() if name != STARTED}
     vault.register.append("known again", who=who, changes=(change,), **content)
+    return unknown

@@ -162,9 +162,9 @@ def _version(vault: Vault, run: Run) -> Version:
     return versions[run.version - 1]
 
 
-def export(vault: Vault, person: Person, *, who: str | None = None) -> str:
+def export(vault: Vault, person: Person | Mapping[str, Any], *, who: str | None = None) -> str:
     """What the vault holds of a person, as JSON for an answer under Article 15; that it was asked is registered."""
-    require_own(vault, person)
+    person = find_person(vault, person)
     with vault.database.transaction():
         person = _described(vault, person._kinds, person._tags, person._names)  # as it is now, not when it was found
         vault.register.append("access", who=words(who, "who"), rows=1)
@@ -195,7 +195,7 @@ def _contact(vault: Vault, name: str) -> dict[str, Any]:
 
 def erase(
     vault: Vault,
-    person: Person,
+    person: Person | Mapping[str, Any],
     *,
     reason: str,
     ground: str | None = None,
@@ -206,11 +206,11 @@ def erase(
 
     Parameters
     ----------
-    person : from `find`.
+    person : from `find`, or the fields and values that `find` takes.
     reason, ground : short texts for the register (say, "consent withdrawn", "Article 17(1)(b)"); they name nobody.
     keep : the last day of the line on the suppression list, or for how many days; three years by default.
     """
-    require_own(vault, person)
+    person = find_person(vault, person)
     if reason is None:
         raise ValueError("The `reason` of an erasure must be given.")
     for text, name in ((reason, "reason"), (ground, "ground"), (who, "who")):
@@ -258,10 +258,15 @@ def _remains(vault: Vault, person: Person, gone: Forgotten, until: datetime.date
     return (first, *others, LISTED.format(until), *(() if cleaned else (WAITING,)))
 
 
-def require_own(vault: Vault, person: Person) -> None:
-    """Refuse a person of another vault."""
+def find_person(vault: Vault, person: Person | Mapping[str, Any]) -> Person:
+    """A person of this vault: the one that was found, or whom fields and values name."""
+    if isinstance(person, Mapping):
+        return find(vault, person)
+    if not isinstance(person, Person):
+        raise TypeError("The `person` must be what vault.find gives, or fields and values as vault.find takes them.")
     if person._vault != vault.name:
         raise ValueError("The `person` was found in another vault. Hint: vault.find(...) in this one.")
+    return person
 
 
 def _require(sound: bool) -> None:
@@ -270,10 +275,15 @@ def _require(sound: bool) -> None:
 
 
 def refuse(
-    vault: Vault, person: Person, *, ground: Ground | str, note: str | None = None, who: str | None = None
+    vault: Vault,
+    person: Person | Mapping[str, Any],
+    *,
+    ground: Ground | str,
+    note: str | None = None,
+    who: str | None = None,
 ) -> Entry:
     """Record that an erasure was refused, with its legal ground; nothing is recorded of the person."""
-    require_own(vault, person)
+    person = find_person(vault, person)
     chosen = Ground.of(ground)
     for text, name in ((note, "note"), (who, "who")):
         person._names.check(words(text, name), name)

@@ -13,10 +13,12 @@ from discreet.pseudonyms.keyring import Version
 from discreet.pseudonyms.lines import Dialect
 from discreet.pseudonyms.moving import Moving
 from discreet.pseudonyms.naming import Policy
-from discreet.pseudonyms.request import Identifiers, Recorded, Request, Retention, called, tell, warn
+from discreet.pseudonyms.request import Recorded, Request, Retention, called, tell, warn
+from discreet.pseudonyms.roles import Identifiers, Role, all_identifiers, moved_roles
 from discreet.pseudonyms.shuffle import ordered
 from discreet.pseudonyms.streams import Job
 from discreet.pseudonyms.tables import Making
+from discreet.pseudonyms.together import Together
 from discreet.pseudonyms.tokens import TokenKeys
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ def unshare(
     partner: str,
     purpose: str,
     *,
-    column: str = "pseudonym",
+    column: str | Sequence[str] = "pseudonym",
     name: str | None = None,
     suppressed: str = "drop",
     who: str | None = None,
@@ -114,7 +116,7 @@ def unshare(
     vault : an open vault: the holder alone can do this.
     table : a data frame in memory, of any kind that `pseudonymise` takes but Spark's, or the path of a file.
     partner, purpose : for whom, and for what, it was shared.
-    column : the column of pseudonyms.
+    column : the column of pseudonyms; a list, for rows of several people: all of them in one call.
     suppressed : rows of people who were erased: "drop" them, or "one-off".
     version : which of the holder's keys; the newest, unless given. After `vault.rotate` tables from before have the
         pseudonyms of an older version, and can be joined with those alone, or after `reseal`.
@@ -124,11 +126,12 @@ def unshare(
     A null stays a null.
     """
     request = Request(
-        purpose=purpose, name=name, out=out, policy=Policy(suppressed=suppressed), column=column, who=who,
-        dialect=dialect, progress=progress, overwrite=overwrite, recorded=recorded,
+        purpose=purpose, name=name, out=out, policy=Policy(suppressed=suppressed), who=who, dialect=dialect,
+        progress=progress, overwrite=overwrite, recorded=recorded,
     )  # fmt: skip
     held = vault.version(purpose) if version is None else _version(vault, purpose, version)
-    return _moved(vault, "unshare", table, vault.keyring.by_id(purpose, partner), held, request)
+    old = vault.keyring.by_id(purpose, partner)
+    return _moved(vault, "unshare", table, moved_roles(column), old, held, request)
 
 
 def _version(vault: Vault, purpose: str, number: int) -> Version:
@@ -144,7 +147,7 @@ def reseal(
     purpose: str,
     *,
     partner: str | None = None,
-    column: str = "pseudonym",
+    column: str | Sequence[str] = "pseudonym",
     name: str | None = None,
     suppressed: str = "drop",
     who: str | None = None,
@@ -164,7 +167,7 @@ def reseal(
     vault : an open vault.
     table : a data frame in memory, or the path of a file.
     purpose, partner : whose keys; partner None for the holder's own.
-    column : the column of pseudonyms.
+    column : the column of pseudonyms; a list, for rows of several people: all of them in one call.
     suppressed : rows of people who were erased: "drop" them, or "one-off".
     name, out, overwrite, dialect, progress, recorded, who : as for `pseudonymise`. The old table stays known too, until
         `vault.retire` says that it is gone.
@@ -172,57 +175,71 @@ def reseal(
     One-way pseudonyms cannot be moved: `Tampered`.
     """
     request = Request(
-        purpose=purpose, partner=partner, name=name, out=out, policy=Policy(suppressed=suppressed), column=column,
-        who=who, dialect=dialect, progress=progress, overwrite=overwrite, recorded=recorded,
+        purpose=purpose, partner=partner, name=name, out=out, policy=Policy(suppressed=suppressed), who=who,
+        dialect=dialect, progress=progress, overwrite=overwrite, recorded=recorded,
     )  # fmt: skip
     old = vault.keyring.by_id(purpose, partner)
-    return _moved(vault, "reseal", table, old, vault.version(purpose, partner), request)
+    return _moved(vault, "reseal", table, moved_roles(column), old, vault.version(purpose, partner), request)
 
 
-def _moved(vault: Vault, act: str, table: Any, old: dict[str, TokenKeys], version: Version, request: Request) -> Any:
+def _moved(
+    vault: Vault,
+    act: str,
+    table: Any,
+    roles: tuple[Role, ...],
+    old: dict[str, TokenKeys],
+    version: Version,
+    request: Request,
+) -> Any:
     request.check()
-    moving, mark = Moving(vault, old, vault.keyring.keys(version), request.policy), vault.mark()
+    keys, mark = vault.keyring.keys(version), vault.mark()
+    moving = Together([Moving(vault, old, keys, request.policy) for _ in roles])
     made: list[runs.Run] = []
 
     def record(rest: Sequence[str]) -> None:
         warn(moving.totals)
         run = runs.record(
             vault, act, table=called(request), version=version, mark=mark, ids=moving.ids,
-            columns=[request.column, *rest], rows=moving.totals.rows, who=request.who,
+            columns=[*all_identifiers(roles), *rest], rows=moving.totals.rows, who=request.who,
             details=moving.totals.details() or None,
         )  # fmt: skip
         made.append(run)
 
     if isinstance(table, (str, os.PathLike)):
-        result = _moved_file(table, request, moving, record)
+        result = _moved_file(table, roles, request, moving, record)
     else:
-        result = _moved_frame(table, request, moving, record)
+        result = _moved_frame(table, roles, request, moving, record)
     tell(request, made[0])
     return result
 
 
-def _moved_file(table: Any, request: Request, moving: Moving, record: Callable[[Sequence[str]], None]) -> Any:
+def _moved_file(
+    table: Any, roles: tuple[Role, ...], request: Request, moving: Together, record: Callable[[Sequence[str]], None]
+) -> Any:
     if request.out is None:
         raise ValueError("The `out` must be given for a file: the path of the new one.")
-    job = Job(
-        table, request.out, {request.column: request.column}, request.column, request.dialect,
-        request.partner is not None, request.progress, request.overwrite,
-    )  # fmt: skip
+    shuffle = request.partner is not None
+    job = Job(table, request.out, roles, request.dialect, shuffle, request.progress, request.overwrite)
     return job.run(moving, record)
 
 
-def _moved_frame(table: Any, request: Request, moving: Moving, record: Callable[[Sequence[str]], None]) -> Any:
+def _moved_frame(
+    table: Any, roles: tuple[Role, ...], request: Request, moving: Together, record: Callable[[Sequence[str]], None]
+) -> Any:
     if request.out is not None:
         raise ValueError("The `out` is for files. Got one for a table in memory.")
-    column, frame = request.column, frames.collected(table)
+    frame = frames.collected(table)
     there = frames.names(frame)
-    if column not in there:
-        raise MissingIdentifiers(f"The table has no column {column!r}. Hint: column=... names the one of pseudonyms.")
-    frames.check(there, {column: column}, column)
-    named = moving(frames.raw(frame, {column: column}))
+    for role in roles:
+        if role.column not in there:
+            raise MissingIdentifiers(
+                f"The table has no column {role.column!r}. Hint: column=... names the one of pseudonyms."
+            )
+    frames.check(there, roles)
+    named = moving([frames.raw(frame, role.identifiers) for role in roles])
     mine = request.partner is None
-    rows = ordered(len(named.words), named.kept, shuffle=not mine)
-    words = named.words if rows is None else named.words.gather(rows)
-    result = frames.replaced(frame, [column], column, words, rows, index=mine)
-    record([name for name in there if name != column])
+    rows = ordered(len(named[0].words), named[0].kept, shuffle=not mine)
+    words = [one.words if rows is None else one.words.gather(rows) for one in named]
+    result = frames.replaced_all(frame, roles, words, rows, index=mine)
+    record([name for name in there if name not in all_identifiers(roles)])
     return result.lazy() if frames.kind(table) == "lazy" else result

@@ -6,6 +6,7 @@ former one is put in order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,14 +23,20 @@ SLICE = 1 << 18  # distinct rows
 class Slices:
     """Who rows are of, slice by slice.
 
+    Parameters
+    ----------
+    vault : an open vault.
+
     Attributes
     ----------
     written : the ids of people in each slice of the last call: they are in the vault, whatever happens next.
+    before : what is done before a slice is looked up, and written.
     """
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
         self.written: list[Bytes] = []
+        self.before: Callable[[], None] = lambda: None
 
     def __call__(self, found: Messages) -> Resolved:
         """All rows."""
@@ -43,6 +50,7 @@ class Slices:
         return Resolved(self._vault.people.present(ids), person, suppressed)
 
     def _one(self, found: Messages) -> Resolved:
+        self.before()
         answer = self._vault.resolve(found)
         self.written.append(answer.ids[answer.person])
         return answer

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from discreet.pseudonyms.workers import Worker
 if TYPE_CHECKING:
     from discreet.pseudonyms.chunks import Bytes
     from discreet.pseudonyms.request import Request
+    from discreet.pseudonyms.roles import Role
     from discreet.pseudonyms.vault import Vault
 
 TOLD = "totals string, words binary"
@@ -43,7 +44,7 @@ TOLD = "totals string, words binary"
 def on_spark(
     vault: Vault,
     dataframe: Any,
-    identifiers: Mapping[str, str],
+    role: Role,
     request: Request,
     version: Version,
     mark: int,
@@ -67,11 +68,11 @@ def on_spark(
 
     worker = Worker.of(vault, version)
     schema = guarded(dataframe, lambda: dataframe.schema)
-    frames.check(list(schema.names), identifiers, request.column, vault.schema.fields, request.keep)
-    rest = [name for name in schema.names if name not in identifiers]
+    frames.check(list(schema.names), [role], vault.schema.fields, request.keep)
+    rest = [name for name in schema.names if name not in role.identifiers]
     quasi = [] if crowd is None else chosen(crowd[1], rest)
     path = _path(dataframe, worker, request) or lent(vault, version, worker, request.who)
-    task = _task(path, list(schema.names), identifiers, quasi, request)
+    task = _task(path, list(schema.names), role, quasi, request)
     totals, ids = _told(guarded(dataframe, lambda: _asked(dataframe, task)), worker.keys)
     _refuse(totals, task)
     if crowd is not None:
@@ -95,11 +96,11 @@ def on_spark(
     return _named(dataframe, schema, task)
 
 
-def _task(path: str, names: list[str], identifiers: Mapping[str, str], quasi: Sequence[str], request: Request) -> Task:
-    places = tuple((names.index(name), name, field) for name, field in identifiers.items())
+def _task(path: str, names: list[str], role: Role, quasi: Sequence[str], request: Request) -> Task:
+    places = tuple((names.index(name), name, field) for name, field in role.identifiers.items())
     shuffle = request.partner is not None
     looked = tuple(names.index(name) for name in quasi)
-    return Task(path, places, request.column, request.policy, request.one_way, shuffle, secrets.token_hex(16), looked)
+    return Task(path, places, role.column, request.policy, request.one_way, shuffle, secrets.token_hex(16), looked)
 
 
 def _path(dataframe: Any, worker: Worker, request: Request) -> str | None:

@@ -4,7 +4,8 @@
 | --- | --- |
 | an identifier does not parse, a record is cut short | an error; `out` is as it was, no other file is left |
 | the disk fills | the same |
-| the process is killed | the same, but for hidden drafts beside `out`, which the next run for it removes |
+| the process is killed | the same, but for hidden drafts beside `out`, which the next run for it removes; an entry |
+| | "started" in the register that no other one closes |
 | the table is refused after people were taken in | an entry "failed" in the register; the people stay known |
 | it fails after the table was recorded | the register knows a table that is not there; never the other way round |
 """
@@ -12,37 +13,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
 
 import polars as pl
 import pyarrow as pa
 
 from discreet.pseudonyms import frames
 from discreet.pseudonyms.drafts import ROWS
-from discreet.pseudonyms.errors import MissingIdentifiers, Tampered, Unparsable, VaultError
+from discreet.pseudonyms.errors import MissingIdentifiers, Tampered, Unparsable
 from discreet.pseudonyms.files import File, Piece, alike, endings, opened
 from discreet.pseudonyms.lines import Dialect
 from discreet.pseudonyms.naming import Named
 from discreet.pseudonyms.output import draft
+from discreet.pseudonyms.roles import Role, all_identifiers
 from discreet.pseudonyms.shuffle import shuffled
+from discreet.pseudonyms.together import Together
 
 Tables = Generator[pa.Table, None, None]
-Watch = Callable[[pl.DataFrame, Named], None]
-
-
-class Names(Protocol):
-    """Makes words for rows, piece by piece."""
-
-    def __call__(self, raw: pl.DataFrame) -> Named:
-        """Of one piece."""
-
-    def fault(self, first: VaultError, pieces: Iterable[pl.DataFrame]) -> VaultError:
-        """The error of a piece, with the numbers of all pieces from it on."""
+Watch = Callable[[pl.DataFrame, Sequence[Named]], None]
 
 
 @dataclass(frozen=True)
@@ -53,8 +45,7 @@ class Job:
     ----------
     table : the path of a CSV or Parquet file.
     out : the path of the new one, of the same kind.
-    identifiers : columns and their fields.
-    column : the name of the column of pseudonyms.
+    roles : the people of each row, by their columns.
     dialect : how a CSV file is written.
     shuffle : put the rows in random order, and write all of them in one way: for partners.
     progress : a bar with rows a second; None for one on an interactive terminal.
@@ -64,37 +55,36 @@ class Job:
 
     table: str | os.PathLike[str]
     out: str | os.PathLike[str]
-    identifiers: Mapping[str, str]
-    column: str
+    roles: tuple[Role, ...]
     dialect: Dialect | None = None
     shuffle: bool = False
     progress: bool | None = None
     overwrite: bool = False
     check: Callable[[list[str]], None] | None = None
 
-    def run(self, naming: Names, record: Callable[[list[str]], None], watch: Watch | None = None) -> Path:
+    def run(self, naming: Together, record: Callable[[list[str]], None], watch: Watch | None = None) -> Path:
         """Write the new file; `record` is told the columns that remain just before it takes its place.
 
         Parameters
         ----------
-        naming : pseudonyms for rows, as `Naming` makes them.
+        naming : pseudonyms for all people of the rows.
         record : notes the table in the register; if it fails, there is no new file.
         watch : is shown the columns that remain, and what was named, as they pass.
         """
         alike(self.table, self.out, self.overwrite)
         with ExitStack() as stack:
             file = opened(self.table, self.dialect, stack, self.shuffle)
-            frames.check(file.names, self.identifiers, self.column)
+            frames.check(file.names, self.roles)
             if self.check is not None:
                 self.check(file.names)
-            remaining = [name for name in file.names if name not in self.identifiers]
+            remaining = [name for name in file.names if name not in all_identifiers(self.roles)]
             path, settle = stack.enter_context(draft(self.out))
             self._write(file, path, naming, watch, remaining)
             record(remaining)
             settle()
         return Path(self.out)
 
-    def _write(self, file: File, path: Path, naming: Names, watch: Watch | None, remaining: list[str]) -> None:
+    def _write(self, file: File, path: Path, naming: Together, watch: Watch | None, remaining: list[str]) -> None:
         named = self._named(file, naming, watch, remaining)
         with ExitStack() as stack:
             stack.callback(named.close)
@@ -103,11 +93,11 @@ class Job:
                 rows.mkdir(mode=0o700)
                 named = shuffled(named, file.size, rows)
                 stack.callback(named.close)  # with its temporary files, also where writing fails
-            write = stack.enter_context(file.writer(path, endings(self.out)[1], list(self.identifiers), self.column))
+            write = stack.enter_context(file.writer(path, endings(self.out)[1], self.roles))
             for table in named:
                 write(table)
 
-    def _named(self, file: File, naming: Names, watch: Watch | None, remaining: list[str]) -> Tables:
+    def _named(self, file: File, naming: Together, watch: Watch | None, remaining: list[str]) -> Tables:
         from discreet.engines.progress import Bar  # the same bar as for other long readings
 
         with Bar(self.progress, "pseudonyms", file.rows) as bar:
@@ -116,14 +106,18 @@ class Job:
                 named = self._words(naming, piece, pieces)
                 if watch is not None:
                     watch(piece.columns({name: name for name in remaining}), named)
-                yield piece.replaced(list(self.identifiers), self.column, named.words, named.kept)
+                yield piece.replaced(self.roles, [one.words for one in named], named[0].kept)
                 bar.advance(len(piece))
 
-    def _words(self, naming: Names, piece: Piece, rest: Iterator[Piece]) -> Named:
+    def _words(self, naming: Together, piece: Piece, rest: Iterator[Piece]) -> Sequence[Named]:
         """The pseudonyms of a piece. If it is refused, the rest is read too, so that the error has all numbers."""
-        raw = piece.columns(self.identifiers)
+        raws = self._raws(piece)
         try:
-            return naming(raw)
+            return naming(raws)
         except (Unparsable, MissingIdentifiers, Tampered) as error:
-            fault = naming.fault(error, chain([raw], (one.columns(self.identifiers) for one in rest)))
+            fault = naming.fault(error, chain([raws], map(self._raws, rest)))
         raise fault
+
+    def _raws(self, piece: Piece) -> list[pl.DataFrame]:
+        """The identifiers of each person of the rows."""
+        return [piece.columns(role.identifiers) for role in self.roles]

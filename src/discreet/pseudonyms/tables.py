@@ -2,7 +2,7 @@
 
 Identifiers are read distinct-first: parsed, looked up and sealed once for each person, then given to all rows. What is
 known of people is written first, then the table is recorded, then it is handed over: a crash can leave a recorded
-table that nobody has, never a table without a record.
+table that nobody has, never a table without a record. A table that is made in pieces is noted before the first one.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
+from discreet.errors import NotSupported
 from discreet.pseudonyms import frames, messages, runs
 from discreet.pseudonyms.crowd import Crowd, chosen
 from discreet.pseudonyms.distinct import distinct_bytes
-from discreet.pseudonyms.entries import words
 from discreet.pseudonyms.errors import VaultError
 from discreet.pseudonyms.lines import Dialect
-from discreet.pseudonyms.naming import Named, Naming, Policy
-from discreet.pseudonyms.request import Identifiers, Recorded, Request, Retention, called, tell, warn
+from discreet.pseudonyms.naming import Naming, Policy
+from discreet.pseudonyms.noting import note_failure, note_start
+from discreet.pseudonyms.register import STARTED
+from discreet.pseudonyms.request import Recorded, Request, Retention, called, tell, warn
+from discreet.pseudonyms.roles import Identifiers, Role, all_identifiers, read_roles
 from discreet.pseudonyms.shuffle import ordered
 from discreet.pseudonyms.slices import SLICE, Slices
 from discreet.pseudonyms.streams import Job
+from discreet.pseudonyms.together import Together
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
@@ -59,13 +62,17 @@ def pseudonymise(
 ) -> Any:
     """The table with one pseudonym for each person in place of the identifiers.
 
+    Rows may be of several people, a patient and a doctor: all are replaced in one pass, under one entry.
+
     Parameters
     ----------
     vault : an open vault.
     table : a pandas or polars data frame, a pyarrow Table, a Spark data frame, or the path of a CSV file (also .gz,
         .zst, .bz2, .lz4) or a Parquet file, of any size.
     identifiers : the columns that say who a row is of: a list of columns named like fields of the vault, or a mapping
-        of columns to fields. The first identity (in declared order) that is whole in a row gives its person.
+        of columns to fields. The first identity (in declared order) that is whole in a row gives its person. For rows
+        of several people, a mapping of the column of pseudonyms of each to the identifiers of that person:
+        {"patient": ["ssn", "name"], "doctor": {"signed by": "ssn"}}.
     purpose : what for, as declared with `vault.add_purpose`. A person has another pseudonym for each purpose.
     name : of the table in the register; the name of the file, or "table" and a number, unless given.
     out : the path of the new file, for files; of the same kind as the table. Its owner alone can read it.
@@ -74,7 +81,8 @@ def pseudonymise(
     unparsable : "refuse" a table with any value that does not parse as declared; or what becomes of rows that hold one
         and no other whole identity: "skip" or "one-off". Rows with another whole identity are known by that.
     suppressed : what becomes of rows of people who were erased: "drop" or "one-off".
-    column : the name of the column of pseudonyms, which stands where the first identifier stood.
+    column : the name of the column of pseudonyms, which stands where the first identifier stood; of several people the
+        identifiers name it.
     one_way : make pseudonyms that nothing reverses; they cannot be moved to new keys either.
     who, retention : for the register: who does it, and the last day the table may be kept.
     dialect : how a CSV file is written, where its header does not tell.
@@ -94,9 +102,12 @@ def pseudonymise(
     | no rows | a table without rows, recorded like any other |
     | a column that is not there, a purpose that was not declared | an error, before anything is read or written |
     | two spellings of an identifier (123, "123.0") | one person |
+    | a row of several people, one of whom is left out | it is left out; a one-off pseudonym spares the others |
+    | rows of several people on Spark | NotSupported |
     | somebody in it was erased while it ran | an error; nothing is recorded, nothing handed over: run it again |
     | a table in memory is refused | nobody is taken in, unless it has over 262,144 people or 4,194,304 rows |
     | an error half-way through a file or such a table | no new one; people seen so far stay known; an entry "failed" |
+    | it is killed there | the same, but for the entry: "started" is the last, and `vault.unfinished()` says so |
     """
     policy = Policy(missing=missing, unparsable=unparsable, suppressed=suppressed)
     request = Request(
@@ -124,13 +135,17 @@ class Making:
     def __init__(self, vault: Vault, table: Any, identifiers: Identifiers, request: Request) -> None:
         self._vault, self._table, self._request = vault, table, request
         request.check()
-        self._identifiers = frames.mapping(identifiers)
+        self._roles = read_roles(identifiers, request.column)
+        self._identifiers = all_identifiers(self._roles)
         self._schema = vault.schema
-        messages.check(self._schema, list(self._identifiers.values()))
+        for role in self._roles:
+            messages.check(self._schema, list(role.identifiers.values()))
         self._version = vault.version(request.purpose, request.partner)
         self._mark = vault.mark()
         self._slices = Slices(vault)
-        self._namings: list[Naming] = []  # more than one where a file is named again
+        self._namings: list[Together] = []  # more than one where a file is named again
+        self._columns: list[str] = []  # of the table, identifiers first
+        self._started: int | None = None  # the entry of a run in pieces
 
     def run(self, k: int | None = None, quasi_identifiers: Sequence[str] | None = None) -> Any:
         """The table; refused if the quasi-identifiers of somebody are those of fewer than k people."""
@@ -142,15 +157,20 @@ class Making:
             from discreet.pseudonyms.spark import on_spark
 
             self._check_identities(k)
+            (role,) = self._check_alone()
             crowd = None if k is None else (k, quasi_identifiers)
-            return on_spark(
-                self._vault, self._table, self._identifiers, self._request, self._version, self._mark, crowd
-            )
+            return on_spark(self._vault, self._table, role, self._request, self._version, self._mark, crowd)
         return self._frame(k, quasi_identifiers)
+
+    def _check_alone(self) -> tuple[Role, ...]:
+        if len(self._roles) > 1:
+            raise NotSupported("Rows of several people cannot be named on Spark. Hint: a file, or a table in memory.")
+        return self._roles
 
     def _check_identities(self, k: int | None) -> None:
         """With derived links somebody who is known by two identities would count as two people."""
-        covered = self._schema.covered(list(self._identifiers.values()))
+        named = [self._schema.covered(list(role.identifiers.values())) for role in self._roles]
+        covered = tuple(dict.fromkeys(identity for own in named for identity in own))
         if k is not None and self._vault.links == "derived" and len(covered) > 1:
             raise VaultError(
                 f"`require_k` cannot count people: with derived links one person has an id for each of {covered}. "
@@ -159,7 +179,8 @@ class Making:
 
     def _check(self, there: Sequence[str]) -> None:
         request = self._request
-        frames.check(there, self._identifiers, request.column, self._schema.fields, request.keep)
+        frames.check(there, self._roles, self._schema.fields, request.keep)
+        self._columns = [*self._identifiers, *(name for name in there if name not in self._identifiers)]
 
     def _frame(self, k: int | None, quasi_identifiers: Sequence[str] | None) -> Any:
         self._check_identities(k)
@@ -171,17 +192,20 @@ class Making:
         remaining = [name for name in there if name not in self._identifiers]
         crowd = None if k is None else Crowd(chosen(quasi_identifiers, remaining))
         naming = self._naming()
-        read = naming.read(frames.raw(table, self._identifiers, self._days()))
-        at_once = crowd is not None or (read.people <= SLICE and len(read.codes) <= ROWS)
+        reads = naming.read([frames.raw(table, role.identifiers, self._days()) for role in self._roles])
+        at_once = crowd is not None or (sum(one.people for one in reads) <= SLICE and len(reads[0].codes) <= ROWS)
         with self._vault.database.transaction() if at_once else self._noting():  # refused: nobody was taken in
-            named = naming.named(read)
+            named = naming.named(reads)
+            if len(named) > 1 and self._merged(naming):  # the rows of one told that two ids of another are one
+                naming = self._naming()
+                named = naming.named(reads)
             if crowd is not None and k is not None:
-                _watched(crowd, frames.compared(table, remaining), named)
+                crowd.watch(frames.compared(table, remaining), named)
                 crowd.check(k)
-            rows = ordered(len(named.words), named.kept, shuffle=not mine)
-            tokens = named.words if rows is None else named.words.gather(rows)
-            result = frames.replaced(table, list(self._identifiers), self._request.column, tokens, rows, index=mine)
-            run = self._record(naming, remaining)
+            rows = ordered(len(named[0].words), named[0].kept, shuffle=not mine)
+            tokens = [one.words if rows is None else one.words.gather(rows) for one in named]
+            result = frames.replaced_all(table, self._roles, tokens, rows, index=mine)
+            run = self._record(naming)
         tell(self._request, run)
         return result.lazy() if frames.kind(self._table) == "lazy" else result
 
@@ -210,56 +234,65 @@ class Making:
                 crowd.append(Crowd(chosen(quasi_identifiers, [one for one in there if one not in self._identifiers])))
 
         def record(remaining: list[str]) -> None:
-            if self._vault.links == "stored" and self._vault.people.merged(naming.ids):
+            if self._merged(naming):
                 raise _Merged
             if k is not None:
                 crowd[0].check(k)
-            made.append(self._record(naming, remaining))
+            made.append(self._record(naming))
 
         job = Job(
-            self._table, request.out, self._identifiers, request.column, request.dialect, request.partner is not None,
-            request.progress, request.overwrite, check,
+            self._table, request.out, self._roles, request.dialect, request.partner is not None, request.progress,
+            request.overwrite, check,
         )  # fmt: skip
-        path = job.run(naming, record, None if k is None else lambda rest, named: _watched(crowd[0], rest, named))
+        path = job.run(naming, record, None if k is None else lambda rest, named: crowd[0].watch(rest, named))
         tell(request, *made)
         return path
 
+    def _merged(self, naming: Together) -> bool:
+        """Whether two ids that were looked up turned out to be one person's since."""
+        return self._vault.links == "stored" and self._vault.people.merged(naming.taken)
+
     @contextmanager
     def _noting(self, made: Sequence[runs.Run] = ()) -> Iterator[None]:
-        """Note that people were taken in, if what is done fails before the table is recorded."""
+        """Note the run before anybody is taken in, and that it failed if it does before the table is recorded."""
+        self._slices.before = self._start
         try:
             yield
         except BaseException as error:
-            if not made and self._vault.links == "stored" and (people := self._taken()):
+            if not made and self._started is not None:
                 with suppress(VaultError):
-                    self._failed(type(error).__name__, people)
+                    note_failure(self._vault, self._request, self._started, type(error).__name__, self._taken())
             raise
+
+    def _start(self) -> None:
+        """Once, and not with derived links: these take nobody in."""
+        if self._started is None and self._vault.links == "stored":
+            self._started = note_start(self._vault, self._request, self._columns)
 
     def _taken(self) -> int:
         """How many people are in the vault by now, by pieces that were named and slices of one that was not."""
-        parts = [naming.ids for naming in self._namings] + self._slices.written
+        parts = [naming.taken for naming in self._namings] + self._slices.written
         return len(distinct_bytes(np.concatenate(parts))[0]) if parts else 0
 
-    def _failed(self, reason: str, people: int) -> None:
-        """Note that people were taken in for a table that was not made."""
-        request = self._request
-        self._vault.register.append(
-            "failed", who=words(request.who, "who"), purpose=request.purpose, partner=request.partner,
-            table=called(request), rows=0, details={"act": request.act, "reason": reason, "people": people},
-        )  # fmt: skip
-
-    def _naming(self) -> Naming:
-        columns = {of: name for name, of in self._identifiers.items()}
+    def _naming(self) -> Together:
         keys, request = self._vault.keyring.keys(self._version), self._request
-        naming = Naming(self._schema, columns, self._slices, keys, request.policy, request.one_way)
+        columns = [{of: name for name, of in role.identifiers.items()} for role in self._roles]
+        naming = Together(
+            [Naming(self._schema, own, self._slices, keys, request.policy, request.one_way) for own in columns]
+        )
         self._namings.append(naming)
         return naming
 
     def _days(self) -> list[str]:
         return [name for name, one in self._schema.fields.items() if one.kind == "date"]
 
-    def _record(self, naming: Naming, remaining: Sequence[str]) -> runs.Run:
+    def _record(self, naming: Together) -> runs.Run:
         request = self._request
+        details = naming.totals.details()
+        if len(self._roles) > 1:
+            details["columns"] = [role.column for role in self._roles]
+        if self._started is not None:
+            details[STARTED] = self._started
         warn(naming.totals)
         return runs.record(
             self._vault,
@@ -268,19 +301,10 @@ class Making:
             version=self._version,
             mark=self._mark,
             ids=naming.ids,
-            columns=[*self._identifiers, *remaining],
+            columns=self._columns,
             rows=naming.totals.rows,
             one_way=request.one_way,
             retention=request.retention,
             who=request.who,
-            details=naming.totals.details(),
+            details=details,
         )
-
-
-def _watched(crowd: Crowd, rest: pl.DataFrame, named: Named) -> None:
-    """Show a crowd the rows that are kept."""
-    words, own = named.words, named.own
-    if named.kept is not None:
-        kept = pl.Series(named.kept)
-        rest, words, own = rest.filter(kept), words.filter(kept), None if own is None else own[named.kept]
-    crowd.add(rest, words, own)

@@ -12,7 +12,28 @@ import numpy.typing as npt
 
 Bools = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
-PERSON, MISSING, BAD, SUPPRESSED = range(4)  # what a row is
+PERSON, MISSING, BAD, SUPPRESSED, NOBODY = range(5)  # what a row is; of nobody where a null stays a null
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What is wrong with the rows of a table that is refused.
+
+    Parameters
+    ----------
+    bad : for each column, how many values do not parse.
+    empty : rows without a whole identity, all of whose values parse.
+    closed, rows : pseudonyms that do not open, and all that were read.
+    """
+
+    bad: Mapping[str, int] = field(default_factory=dict)
+    empty: int = 0
+    closed: int = 0
+    rows: int = 0
+
+    def __add__(self, other: Faults) -> Faults:
+        bad = dict(Counter(self.bad) + Counter(other.bad))
+        return Faults(bad, self.empty + other.empty, self.closed + other.closed, self.rows + other.rows)
 
 
 @dataclass(frozen=True)

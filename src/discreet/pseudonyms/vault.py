@@ -13,6 +13,7 @@ from discreet.pseudonyms import (
     checking,
     correcting,
     declaring,
+    noting,
     opening,
     pruning,
     purging,
@@ -295,6 +296,7 @@ class Vault:
     used = retiring.used
     retire = retiring.retire
     retire_model = retiring.retire_model
+    unfinished = noting.unfinished
     prune = pruning.prune
     find = rights.find
     export = rights.export

@@ -251,6 +251,7 @@ class PerturbedMinimum(Inside):
     events: tuple[Event, ...]
     proof = "objective"
     pays = (Composed, Approximate)
+    replayable = False  # the random term enters before the minimum is found
 
     def check(self, event: Event) -> None:
         """Raise, before anything is charged, if what runs is not what was paid for."""

@@ -14,6 +14,7 @@ from discreet.engines import Rows
 from discreet.features import FixedFeatures, LandmarkFeatures, RandomFourierFeatures
 from discreet.features.base import public_seed
 from discreet.features.similarity import Kernel
+from discreet.labels import unit_name
 from discreet.models.base import PrivateEstimator
 from discreet.models.kernels.farthest import CANDIDATES
 
@@ -87,6 +88,7 @@ class KernelMachine(PrivateEstimator):
         finally:
             for name in ("_mapped", "_to_come", "candidates"):
                 linear.__dict__.pop(name, None)
+            linear.unit = None if self.unit is None else unit_name(self.unit)  # whose rows they are is not kept
         linear.n_features_in_ = len(self.features_.get_feature_names_out())
 
     def _map(self, curator: Curator, bounds: Bounds) -> Bounds:

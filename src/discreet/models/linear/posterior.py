@@ -80,7 +80,7 @@ def posterior(problem: Problem) -> Fit:
     event = problem.curator.buys(for_draw)
     assert isinstance(event, Approximate)
     wrong = failure(event, problem.budget) / 2  # that n is above, or the eigenvalue below, what is taken for it
-    n = above(counted(problem, for_count), wrong)
+    n = above(counted(problem, for_count), wrong, problem.curator.group)
     smallest = problem.curator.measure(xx, for_smallest, then=smallest_eigenvalue)
     draw = PosteriorDraw.of(vv, n, below(smallest, wrong) / d, event, problem.budget)
     theta = problem.curator.run(draw, for_draw)
@@ -94,9 +94,12 @@ def failure(event: Approximate, budget: Budget) -> float:
     return event.delta / 2 * (1 - budget.delta)
 
 
-def above(count: Release, wrong: float) -> float:
-    """What the number of rows of a data set or its neighbour exceeds with probability at most `wrong`."""
-    return max(0.0, float(count.value[0]) + 1 + _tail(wrong) * float(count.std))
+def above(count: Release, wrong: float, group: int = 1) -> float:
+    """What the number of rows of a data set or its neighbour exceeds with probability at most `wrong`.
+
+    A neighbour has at most `group` rows more.
+    """
+    return max(0.0, float(count.value[0]) + group + _tail(wrong) * float(count.std))
 
 
 def below(smallest: Release, wrong: float) -> float:
@@ -134,6 +137,7 @@ class PosteriorDraw(Inside):
     radius: float
     proof = "posterior"
     pays = (Approximate,)
+    replayable = False  # the draw is its own noise
 
     @classmethod
     def of(cls, vv: BoundedSum, n: float, smallest: float, event: Approximate, budget: Budget) -> PosteriorDraw:

@@ -12,7 +12,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 
-from discreet.errors import DiscreetWarning
+from discreet.budget import Budget
+from discreet.errors import DiscreetWarning, NotSupported
+from discreet.events import Approximate, Event, Pure, Sampled, flatten
 from discreet.mechanisms.keystream import Keystream, default
 
 # the search sets these itself
@@ -71,6 +73,25 @@ def fitted(model: Any, rows: Any, rng: Keystream) -> Any:
     model.set_params(random_state=None if rng.secure else rng.bits(62), **unwatched)
     with quiet():
         return model.fit(rows)
+
+
+def within_event(event: Event, budget: Budget) -> Budget:
+    """What an event allows one row to be promised, as a budget for rows."""
+    assert isinstance(event, (Approximate, Pure))
+    return Budget(event.epsilon, event.delta if isinstance(event, Approximate) else 0.0, budget.neighbours)
+
+
+def refuse_lots_of_groups(event: Event, group: int) -> None:
+    """Raise, before anything is charged, if a candidate samples lots of rows of which a unit may have several.
+
+    A lot holds all rows of a unit or none of them, so a candidate that accounts for single rows would be wrong about
+    how likely two rows are to be in a lot together: what a group of rows is promised does not follow.
+    """
+    if group > 1 and any(isinstance(leaf, Sampled) for leaf, _ in flatten(event)):
+        raise NotSupported(
+            f"A search does not try estimators that sample lots, with up to {group} rows of each unit: the privacy of "
+            "a sample is known for one row each. Hint: max_rows_per_unit=None or 1; or strategy='public'."
+        )
 
 
 @contextmanager

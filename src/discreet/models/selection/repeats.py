@@ -35,7 +35,7 @@ class Repeats(Inside):
 
     Guarantee
     ---------
-    (ε, δ)-DP for the budget that it was planned for: `mechanisms/proofs/selection.md`. K is not told.
+    (ε, δ)-DP for the event's ε and δ, within which the plan is: `mechanisms/proofs/selection.md`. K is not released.
     """
 
     name: str
@@ -49,6 +49,14 @@ class Repeats(Inside):
     pad: bool
     proof = "selection"
     pays = (Approximate, Pure)
+
+    def check(self, event: Event) -> None:
+        """Raise, before anything is charged, if the best of the trials costs more than was paid for."""
+        super().check(event)
+        assert isinstance(event, (Approximate, Pure))
+        delta = event.delta if isinstance(event, Approximate) else 0.0
+        if self.plan.delta > delta or self.plan.cost(self.law) > event.epsilon:
+            raise ValueError("The trials that were planned cost more than was paid for.")
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """The best trial."""

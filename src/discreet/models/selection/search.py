@@ -23,14 +23,23 @@ from discreet.mechanisms.keystream import default
 from discreet.models.attempts import Undone
 from discreet.models.base import PrivateEstimator
 from discreet.models.classifier import tell_of_few
-from discreet.models.selection.candidates import Found, bounding, candidate, fitted, listed, quiet
+from discreet.models.selection.candidates import (
+    Found,
+    bounding,
+    candidate,
+    fitted,
+    listed,
+    quiet,
+    refuse_lots_of_groups,
+    within_event,
+)
 from discreet.models.selection.losses import scored
 from discreet.models.selection.plan import Planner
 from discreet.models.selection.public import best_on_public
 from discreet.models.selection.repeats import Repeats
 from discreet.models.selection.schema import Schema
 from discreet.models.selection.subsets import Subsets
-from discreet.models.selection.trials import law_of
+from discreet.models.selection.trials import Law, law_of
 
 Strategy = Literal["subsets", "repeats", "public"]
 
@@ -114,6 +123,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
     | K = 0 (Poisson) | a model fitted on no rows, and a note in `release_` |
     | a classifier without public classes, a regressor without a public range of its target | ValueError |
     | "repeats" with a method of which only (ε, δ) is known | NotSupported |
+    | `max_rows_per_unit` > 1 with an estimator that samples lots | NotSupported: lots would hold whole units |
 
     References
     ----------
@@ -203,6 +213,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
             # what the receipt tells is told below, once all is kept; what is public is told before the charge
             warnings.filterwarnings("ignore", r"\w+: (perhaps )?too few rows", NoiseWarning)
             model.set_params(random_state=seed, ledger=self.ledger, **ours).fit(rows)
+        if ours.get("unit") is not None:
+            model.set_params(unit=unit_name(self.unit))  # whose rows they are is not kept
         self._keep(Found(place, model))
         self._remember_columns(X, rows)
         note = "chosen on public rows"
@@ -210,29 +222,12 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         return budget, rows
 
     def _fit(self, curator: Curator) -> None:
-        budget, settings, scale = self._asked, tuple(self.candidates_), scored(self.estimator)
-        whole = radial(1.0) if budget.pure else approximate(1.0)
-        count = len(settings) + 1 if self.strategy == "subsets" else 1
-        known = self._public_count
-
-        def schema(rows: int | None) -> Schema:
-            return Schema(curator.width, curator.columns, rows, self.labelled)
-
-        law = law_of(self.trials, 1.0 if self.eta is None and budget.pure else self.eta)
-        if self.strategy == "subsets":
-            inside: Any = Subsets("choice", self.estimator, settings, scale, self.n, float(self.refit))
-            block = known and min(known, _surely(known / count))
-            for setting in settings:  # what a candidate refuses is refused before anything is charged
-                fitted(inside.on_block(setting, budget.epsilon, budget.delta), schema(block), default())
-                if self.refit:
-                    fitted(inside.on_all(setting, budget.epsilon, budget.delta), schema(known), default())
-        else:
-            plan = Planner(self.estimator, settings, self.n, budget, law, schema(known), float(self.score_share)).plan()
-            inside = Repeats(
-                "choice", self.estimator, settings, scale, self.n, law, plan, schema(known), bool(self.pad)
-            )
-        (share,) = budget.split(whole)
-        chosen = curator.run(inside, share)
+        budget = self._asked
+        (share,) = budget.split(radial(1.0) if budget.pure else approximate(1.0))
+        # candidates know of rows alone: they get what one row may be promised, so that a unit's rows keep the budget
+        make = self._subsets if self.strategy == "subsets" else self._repeats
+        chosen = curator.run(make(curator, within_event(curator.buys(share), budget)), share)
+        count, law = len(self.candidates_) + 1, self._law(budget)
         found: Found = chosen.value
         key = "none" if not found.ran else "refit" if self.strategy == "subsets" and self.refit else self.strategy
         self._notes += (*found.model.release_.notes, NOTES[key].format(count, law.name, law.expected, law.none))
@@ -242,6 +237,38 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         curator.releases[:] = [replace(chosen, value=found.index), *parts]
         receipt = curator.summary(type(found.model).__name__, budget, self._notes)
         found.model.release_ = replace(receipt, parts=parts)
+
+    def _subsets(self, curator: Curator, budget: Budget) -> Subsets:
+        """The choice by blocks, rehearsed on no rows: what a candidate refuses is refused before the charge."""
+        settings, known = tuple(self.candidates_), self._public_count
+        inside = Subsets("choice", self.estimator, settings, scored(self.estimator), self.n, float(self.refit))
+        block = known and min(known, _surely(known / (len(settings) + 1)))
+        for setting in settings:
+            made = [(inside.on_block(setting, budget.epsilon, budget.delta), block)]
+            if self.refit:
+                made.append((inside.on_all(setting, budget.epsilon, budget.delta), known))
+            for model, rows in made:
+                event = fitted(model, self._schema(curator, rows), default()).release_.event
+                refuse_lots_of_groups(event, curator.group)
+        return inside
+
+    def _repeats(self, curator: Curator, budget: Budget) -> Repeats:
+        """The choice among trials, planned by what candidates cost on no rows."""
+        settings, law = tuple(self.candidates_), self._law(budget)
+        schema = self._schema(curator, self._public_count)
+        plan = Planner(self.estimator, settings, self.n, budget, law, schema, float(self.score_share)).plan()
+        for event in plan.fits:
+            refuse_lots_of_groups(event, curator.group)
+        scale = scored(self.estimator)
+        return Repeats("choice", self.estimator, settings, scale, self.n, law, plan, schema, bool(self.pad))
+
+    def _schema(self, curator: Curator, rows: int | None) -> Schema:
+        """The table without its rows."""
+        return Schema(curator.width, curator.columns, rows, self.labelled)
+
+    def _law(self, budget: Budget) -> Law:
+        """The law of the number of trials."""
+        return law_of(self.trials, 1.0 if self.eta is None and budget.pure else self.eta)
 
     def _keep(self, found: Found) -> None:
         found.model.set_params(ledger=self.ledger, random_state=self.random_state)
@@ -255,6 +282,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
                 "The `estimator` of PrivateSearchCV must be a private classifier or regressor of discreet. "
                 f"Got {type(estimator).__name__}."
             )
+        if isinstance(estimator, PrivateSearchCV):
+            raise TypeError("The `estimator` of a PrivateSearchCV is no search itself. Hint: one grid of all settings.")
         if self.strategy not in get_args(Strategy):
             known = ", ".join(map(repr, get_args(Strategy)))
             raise ValueError(f"The `strategy` of PrivateSearchCV is one of {known}. Got {self.strategy!r}.")
