@@ -1,0 +1,61 @@
+"""What must not change unless it is meant to: seeded results, events, charges, public names, signatures, help pages.
+
+`python tests/net/record.py` writes the record anew.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .specimens import arithmetic, in_parquet, outcome, specimens
+from .surface import help_pages, names, signatures
+
+HERE = Path(__file__).parent
+RESULTS = json.loads((HERE / "results.json").read_text(encoding="utf-8"))
+SURFACE = json.loads((HERE / "surface.json").read_text(encoding="utf-8"))
+SPECIMENS = specimens()
+
+
+@pytest.fixture(scope="module")
+def same_arithmetic():
+    """Numbers are compared bit for bit where arithmetic is the same; events and charges everywhere."""
+    return arithmetic() == RESULTS["arithmetic"]
+
+
+def compare(name, found, engine, same_arithmetic):
+    wanted = RESULTS[engine][name]
+    wanted = RESULTS["memory"][name] if wanted == "as in memory" else wanted
+    if not same_arithmetic:
+        found, wanted = ({key: value for key, value in one.items() if key != "values"} for one in (found, wanted))
+    assert found == wanted, f"{name} has changed; if it was meant to: python tests/net/record.py results"
+
+
+def test_the_record_is_of_these_specimens():
+    assert set(RESULTS["memory"]) == set(SPECIMENS)
+
+
+@pytest.mark.parametrize("name", SPECIMENS)
+def test_in_memory(name, same_arithmetic):
+    compare(name, outcome(SPECIMENS[name]), "memory", same_arithmetic)
+
+
+@pytest.mark.parametrize("name", RESULTS["parquet"])
+def test_from_parquet(name, same_arithmetic, tmp_path):
+    rows = in_parquet(SPECIMENS[name], tmp_path / "rows.parquet")
+    compare(name, outcome(SPECIMENS[name], rows), "parquet", same_arithmetic)
+
+
+def test_public_names():
+    assert names() == SURFACE["names"]
+
+
+def test_signatures():
+    assert signatures() == SURFACE["signatures"]
+
+
+def test_help_pages():
+    found = help_pages()
+    assert set(found) == set(SURFACE["help"])
+    for verb, page in found.items():
+        assert page == SURFACE["help"][verb], f"discreet {verb} --help has changed"
