@@ -10,13 +10,15 @@ import numpy as np
 from scipy.stats import chi, gamma
 from sklearn.base import clone
 
-from discreet import NoiseWarning
+from discreet import Bounds, NoiseWarning, images, lattice, powers
 from discreet.audit import audit
 from discreet.curator import Curator
 from discreet.engines.memory import Memory
 from discreet.events import Gaussian
 from discreet.mechanisms import choose, norm, samplers
 from discreet.mechanisms.keystream import Keystream
+from discreet.models.online import losses
+from discreet.models.sgd import design
 from discreet.noise import size_of
 
 SURE = 1 - 1e-6
@@ -54,6 +56,38 @@ def weaken(monkeypatch, factor, *kinds):
             "choice": ("choose._rate", lambda *numbers: rate(*numbers) / factor),
         }[kind]
         monkeypatch.setattr(f"discreet.mechanisms.{name}", twin)
+
+
+class Unclipped:
+    """NumPy, but for what clips: values stay as they are."""
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    @staticmethod
+    def clip(values, low, high, out=None):
+        if out is None:
+            return values
+        np.copyto(out, values)
+        return out
+
+
+class Unshrunk(Unclipped):
+    """And rows are not shortened either."""
+
+    @staticmethod
+    def minimum(one, factor):
+        return np.ones_like(factor)
+
+
+def unclip(monkeypatch):
+    """Rows are bounded nowhere: not to the bounds, not to the norm of a sum, not to the radius of a ball."""
+    monkeypatch.setattr(lattice, "norms", lambda z, order: np.zeros(z.shape[1]))
+    monkeypatch.setattr(Bounds, "scale", lambda self, X: (X - self.centre) / self.half)
+    monkeypatch.setattr(Bounds, "scale_target", lambda self, y: (y - self.target_scale[0]) / self.target_scale[1])
+    for module in (images, powers, lattice, design):
+        monkeypatch.setattr(module, "np", Unclipped())
+    monkeypatch.setattr(losses, "np", Unshrunk())
 
 
 def exposed(estimator, data, neighbour):

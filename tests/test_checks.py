@@ -20,14 +20,15 @@ from discreet.engines.memory import Memory
 from discreet.events import Approximate, Choice, Gaussian, Laplace, Pure
 from discreet.labels import unit_name
 from discreet.ledger import Ledger
-from discreet.mechanisms import samplers
+from discreet.mechanisms import keystream, samplers
 from discreet.mechanisms.choose import exponential, permute_and_flip, report_noisy_max
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.laplace import add_discrete_laplace, add_laplace
 from discreet.mechanisms.norm import add_norm
 from discreet.mechanisms.threshold import AboveThreshold, select_keys
-from discreet.models import LinearRegression
+from discreet.models import LinearRegression, classifier
+from discreet.models.classifier import FoundLabels
 from discreet.query import BoundedSum
 
 pytestmark = pytest.mark.slow
@@ -289,6 +290,30 @@ def test_unknown_keys(seeded):
         result = audit(keys(1e-3), {"common": 20}, other, **options)
         assert not result.violated and result.declared_epsilon == pytest.approx(EPSILON), str(result)
     assert audit(keys(0.4), {"common": 20}, {"common": 20, "rare": 1}, **options).violated
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_found_labels(seeded, monkeypatch, neighbours):
+    """The labels of a table, where one row alone has a label, or shares it; the twin shows it far more often than δ."""
+    event, budget = Approximate(EPSILON, 1e-3), Budget(EPSILON, 1e-3, neighbours)
+
+    def rows(*labels):
+        y = np.array(["common"] * 20 + list(labels), dtype=object)
+        return Memory(np.zeros((len(y), 1)), y, labels=True)
+
+    def found(rows):
+        labels, _ = FoundLabels("classes").run(rows, event, budget, keystream.default())
+        return ["common" in labels, "rare" in labels]
+
+    pairs = [(rows("common"), rows("rare")), (rows("rare", "rare"), rows("rare", "common"))]
+    if neighbours == "add-remove":
+        pairs = [(rows(), rows("common")), (rows(), rows("rare")), (rows("rare"), rows("rare", "rare"))]
+    options = {"event": event, "delta": 1e-3, "runs": 4000, "confidence": SURE}
+    for pair in pairs:
+        result = audit(found, *pair, **options)
+        assert not result.violated and result.declared_epsilon == pytest.approx(EPSILON), str(result)
+    monkeypatch.setattr(classifier, "select_keys", lambda counts, epsilon, delta, rng: select_keys(counts, 1, 0.4, rng))
+    assert audit(found, rows("common"), rows("rare"), **options).violated
 
 
 def test_a_sharper_threshold_is_caught(seeded):

@@ -42,7 +42,7 @@ from discreet.models.selection.repeats import Repeats
 from discreet.models.selection.subsets import Subsets
 from discreet.stats import mean
 
-from .sabotage import weaken
+from .sabotage import unclip, weaken
 
 pytestmark = pytest.mark.slow
 
@@ -64,13 +64,13 @@ def with_limit(estimator, limit):
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_estimators_where_one_row_takes_the_place_of_another(name):
-    assert worst(prepared(ESTIMATORS[name]).set_params(neighbours="replace-one")) <= 1 + 2e-3
+    assert worst(prepared(ESTIMATORS[name]).set_params(neighbours="replace-one")) <= 1 + 1e-6
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("name", STATISTICS)
 def test_statistics_where_one_row_takes_the_place_of_another(name, delta):
-    assert worst(Asked(STATISTICS[name], delta=delta, neighbours="replace-one")) <= 1 + 2e-3
+    assert worst(Asked(STATISTICS[name], delta=delta, neighbours="replace-one")) <= 1 + 1e-6
 
 
 def test_a_loss_is_found_to_the_digit():
@@ -104,10 +104,10 @@ PUBLIC = {"classes objective-pure 0", "pure steps"}  # they need the number of r
 def test_methods(name):
     model = prepared(METHODS[name])
     if name in PUBLIC:
-        assert worst(model.set_params(n=80)) <= 1 + 2e-3
+        assert worst(model.set_params(n=80)) <= 1 + 1e-6
     else:
-        assert worst(model) <= 1 + 2e-3
-        assert worst(with_limit(model, 6), MANY) <= 1 + 2e-3
+        assert worst(model) <= 1 + 1e-6
+        assert worst(with_limit(model, 6), MANY) <= 1 + 1e-6
 
 
 # Searches --------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ SEEDS = range(3)  # a stranger is in another block with each of them
 @pytest.mark.parametrize("name", SEARCHES)
 def test_searches(name, neighbours):
     found = clone(SEARCHES[name]).set_params(estimator__neighbours=neighbours)
-    assert 0.4 < worst(found, seeds=SEEDS) <= 1 + 2e-3
+    assert 0.4 < worst(found, seeds=SEEDS) <= 1 + 1e-6
 
 
 @pytest.mark.parametrize("limit", [None, 1, 6])
@@ -130,7 +130,7 @@ def test_searches_for_units(name, limit):
         with pytest.raises(NotSupported, match="sample lots"):
             worst(found, MANY)
     else:
-        assert 0.4 < worst(found, MANY, SEEDS) <= 1 + 2e-3
+        assert 0.4 < worst(found, MANY, SEEDS) <= 1 + 1e-6
 
 
 def test_a_search_that_is_refused_is_not_charged():
@@ -173,11 +173,14 @@ def test_halved_noise_of_statistics_is_seen(name, monkeypatch):
             check_replayed_loss(Asked(STATISTICS[name], delta=delta))
 
 
-@pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression", "SGDRegressor", "mean", "sum"])
+COUNTS_ROWS = {"HypothesisClass", "count", "histogram", "median", "quantile"}  # a row counts once: nothing is clipped
+NOT_REPLAYED = {"LinearSVC", "KernelSVC"}  # in test_erm their rows are made longer, and an audit sees it
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numbers overflow that are not clipped
+@pytest.mark.parametrize("name", sorted({*ESTIMATORS, *STATISTICS} - COUNTS_ROWS - NOT_REPLAYED))
 def test_a_skipped_clip_is_seen(name, monkeypatch):
-    monkeypatch.setattr("discreet.lattice.norms", lambda z, order: np.zeros(z.shape[1]))
-    monkeypatch.setattr(Bounds, "scale", lambda self, X: (X - self.centre) / self.half)
-    monkeypatch.setattr(Bounds, "clip", lambda self, X: X, raising=False)
+    unclip(monkeypatch)
     known = Asked(STATISTICS[name]) if name in STATISTICS else prepared(ESTIMATORS[name])
     with pytest.raises(AssertionError, match=r"was lost where|depends on"):
         check_replayed_loss(known)
@@ -279,7 +282,8 @@ def halved(event):
 
 
 def test_every_procedure_is_here():
-    assert {kind.__name__ for kind in Inside.__subclasses__()} == set(PROCEDURES)
+    ours = {kind.__name__ for kind in Inside.__subclasses__() if kind.__module__.startswith("discreet.")}
+    assert ours == set(PROCEDURES)
 
 
 @pytest.mark.filterwarnings("ignore::discreet.errors.DiscreetWarning")

@@ -332,8 +332,6 @@ def test_empty_data_get_a_private_answer(n):
         (lambda x, k: stats.quantile(x, 0.5, (0, 1), cells=10**11, **k), ValueError, "cells"),
         (lambda x, k: stats.histogram(np.ones((5, 9)), 10, (0, 1), **k), ValueError, "at most"),
         (lambda x, k: stats.count(x, 1e-20, **k), ValueError, "1e-9"),
-        (lambda x, k: stats.sum([[1.0]] * 9 + [1.0], (0, 1), **k), ValueError, "equal length"),
-        (lambda x, k: stats.histogram([["a"]] * 9 + [None], categories=["a", "b"], **k), ValueError, "equal length"),
         (lambda x, k: stats.histogram(np.zeros((5, 64), int), categories=[[0, 1]] * 64, **k), ValueError, "entries"),
         (lambda x, k: stats.median(Memory(np.array([["a"]]), numeric=False), (0, 1), **k), TypeError, "subtract"),
         (lambda x, k: stats.quantile(x, 1.5, (0, 1), **k), ValueError, "`q`"),
@@ -359,10 +357,17 @@ def test_strange_cells_of_a_list_are_missing():
         def __hash__(self):
             raise RuntimeError("secret")
 
-    for strange in (Strange(), [1.0], [1.0, 2.0], ["a"], ("a",), {}):
-        assert stats.sum([1.0] * 100 + [strange], (0, 1), epsilon=50.0).value == pytest.approx(100, abs=2)
-        counts = stats.histogram(["a"] * 100 + [strange], categories=["a"], epsilon=50.0).value
-        assert counts[0] == pytest.approx(100, abs=2)
+    for strange in (Strange(), [1.0], [1.0, 2.0], ["a"], ("a",), [], {}):
+        for order in (slice(None), slice(None, None, -1)):  # the strange cell comes last, or first
+            numbers, labels = ([1.0] * 100 + [strange])[order], (["a"] * 100 + [strange])[order]
+            total = stats.sum(numbers, (0, 1), epsilon=50.0).value
+            counts = stats.histogram(labels, categories=["a"], epsilon=50.0).value
+            assert np.shape(total) == () and total == pytest.approx(100, abs=2)
+            assert counts.shape == (1,) and counts[0] == pytest.approx(100, abs=2)
+
+
+def test_a_list_of_lists_of_one_is_a_column():
+    assert stats.sum([[1.0]] * 100 + [[2.0, 3.0]], (0, 5), epsilon=50.0).value == pytest.approx(100, abs=2)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

@@ -191,6 +191,7 @@ def strangers(estimator: Any) -> Iterator[tuple[str, NDArray[np.float64], Any]]:
     yield "not a number", np.where(signs > 0, np.nan, 1.0), high
     yield "infinity", np.inf * signs, low
     yield "1e300", 1e300 * signs, high
+    yield "beyond the bounds", 40.0 * signs, low
     yield "another corner", signs, low
     yield "the opposite corner", -np.ones(width), low
     yield "a corner", np.ones(width), high

@@ -176,7 +176,7 @@ def table(X: Any, numeric: bool) -> Table:
         return Pandas(X, numeric)
     if family == "polars" and hasattr(X, "columns"):
         return Polars(X, numeric)
-    return Array(plain(X, "X", numeric), numeric=numeric)
+    return Array(as_rows_of_cells(X, "X", numeric), numeric=numeric)
 
 
 def apart(X: Any, unit: Any) -> tuple[Any, Any]:
@@ -199,7 +199,7 @@ def column(values: Any, name: str) -> NDArray[np.float64]:
         values = values.to_numpy(np.float64, na_value=np.nan) if values.dtype.kind in "biuf" else values.to_numpy()
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"Masked arrays are not supported: the mask would be lost. Hint: {name}.filled(np.nan).")
-    array = values if isinstance(values, np.ndarray) else plain(values, name)
+    array = values if isinstance(values, np.ndarray) else as_column(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -215,7 +215,7 @@ def label_column(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"Masked arrays are not supported: the mask would be lost. Hint: {name}.filled(np.nan).")
     series = hasattr(values, "to_numpy") or hasattr(values, "categories")
-    array = _labels(values) if series else plain(values, name, numeric=False)
+    array = _labels(values) if series else as_column(values, numeric=False)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -243,19 +243,27 @@ def _labels(values: Any) -> NDArray[Any]:
     return array
 
 
-def plain(values: Any, name: str, numeric: bool = True) -> NDArray[Any]:
-    """An array of what is not one yet: a list of rows, or of single values, whichever its first element is.
+def as_column(values: Any, numeric: bool = True) -> NDArray[Any]:
+    """One value per row. Lists have no type: what is no number in them is missing, and no cell changes the shape.
 
-    Lists have no type. What is no number in them is missing, and raises nothing: not even a cell that is itself a list,
-    or a row that is none. Only rows of another length than the first are refused.
+    >>> as_column([1, "x", [2], [3, 4]])
+    array([ 1., nan,  2., nan])
     """
-    if hasattr(values, "__array__"):
-        return np.asarray(values)
     if not isinstance(values, (list, tuple)):
-        return _as_numbers(np.array(values, dtype=object), numeric)
-    if not values or not _is_row(values[0]):
-        return _as_numbers(np.fromiter(values, dtype=object, count=len(values)), numeric)
-    width = len(values[0])
+        return _untyped(values, numeric)
+    return _as_numbers(np.fromiter(map(_single, values), dtype=object, count=len(values)), numeric)
+
+
+def as_rows_of_cells(values: Any, name: str, numeric: bool = True) -> NDArray[Any]:
+    """A table from a list of rows: a row that is none is missing, and so is a cell that is no number.
+
+    Only rows of different lengths are refused, and a list without any row.
+    """
+    if not isinstance(values, (list, tuple)):
+        return _untyped(values, numeric)
+    width = next((len(row) for row in values if _is_row(row)), None)
+    if width is None:
+        return as_column(values, numeric)
     blank = (None,) * width
     rows = [row if _is_row(row) else blank for row in values]
     if any(len(row) != width for row in rows):
@@ -264,8 +272,21 @@ def plain(values: Any, name: str, numeric: bool = True) -> NDArray[Any]:
     return _as_numbers(cells.reshape(len(rows), width), numeric)
 
 
+def _untyped(values: Any, numeric: bool) -> NDArray[Any]:
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    return _as_numbers(np.array(values, dtype=object), numeric)
+
+
 def _is_row(value: Any) -> bool:
     return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _single(cell: Any) -> Any:
+    """The only value of a cell that is a list of one; a cell of several holds no value."""
+    if not _is_row(cell):
+        return cell
+    return cell[0] if len(cell) == 1 else None
 
 
 def _as_numbers(cells: NDArray[Any], numeric: bool) -> NDArray[Any]:

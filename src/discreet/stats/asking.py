@@ -18,7 +18,7 @@ from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours, Part, Share, check_unit
 from discreet.curator import Bound, Curator, noise_source
 from discreet.engines.opening import as_rows, is_lazy, is_rows
-from discreet.engines.tables import plain
+from discreet.engines.tables import as_column
 from discreet.errors import ReadError
 from discreet.labels import unit_name
 from discreet.ledger import Ledger, open_ledger
@@ -231,7 +231,7 @@ def as_table(x: Any, numeric: bool = True) -> Any:
         return x.to_frame() if hasattr(x, "dtype") else x
     if isinstance(x, np.ndarray) or hasattr(x, "columns"):
         return x[:, None] if isinstance(x, np.ndarray) and x.ndim == 1 else x
-    array = plain(x, "x", numeric)
+    array = as_column(x, numeric)
     return array[:, None] if array.ndim == 1 else array
 
 
