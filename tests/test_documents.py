@@ -1,8 +1,14 @@
 """Documents: what is broken is refused by one kind of error."""
 
-import pytest
+import inspect
+import json
 
+import pytest
+from sklearn.base import BaseEstimator
+
+from discreet import Bounds, models, stats
 from discreet.documents import dump, load, of_form
+from discreet.names import PLACES, find, name_of
 
 BROKEN = [
     {"float": "one"},
@@ -37,3 +43,25 @@ def test_a_broken_form_is_a_value_error(form):
 def test_what_is_whole_comes_back():
     value = {"a": (1, 0.5, float("inf")), "b": b"x"}
     assert load(dump(value)) == value
+
+
+def test_every_registered_name_is_where_it_is_said_to_be():
+    for name in PLACES:
+        assert name_of(find(name)) == name
+
+
+def test_all_that_can_be_saved_has_a_name():
+    public = [getattr(models, name) for name in models.__all__]
+    for cls in public:
+        if isinstance(cls, type) and issubclass(cls, BaseEstimator) and not inspect.isabstract(cls):
+            assert name_of(cls) == f"models.{cls.__name__}"
+    for name in stats.__all__:
+        assert name_of(getattr(stats, name)) == f"stats.{name}"
+
+
+def test_documents_of_before_names_were_registered_are_read():
+    bounds = Bounds(0, 1)
+    former = dump(bounds, former=True)
+    assert json.loads(former)["object"][:2] == ["discreet.bounds", "Bounds"]
+    assert json.loads(dump(bounds))["object"][0] == "bounds.Bounds"
+    assert load(former) == load(dump(bounds)) == bounds

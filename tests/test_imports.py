@@ -24,6 +24,7 @@ TIERS = (
         "powers",
         "release",
         "labels",
+        "names",
         "documents",
     ),
     ("engines", "mechanisms", "accounting", "stores", "anonymity", "pseudonyms"),

@@ -5,7 +5,7 @@
 | None, True, numbers, text | as in JSON; floats to the bit |
 | NaN and infinity, tuples, dictionaries, bytes, fractions | tagged |
 | arrays, numbers of NumPy | type, shape, order and bytes |
-| objects of discreet that are plain data: bounds, events, releases, models ... | class and attributes |
+| objects of discreet that are plain data: bounds, events, releases, models ... | registered name (`names`) and attributes |
 
 Functions, and whatever else is not in the table, have no form: `ValueError`.
 """
@@ -16,18 +16,17 @@ import base64
 import json
 import math
 from fractions import Fraction
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-# where classes that are plain data live; rows, curators, ledgers and keystreams are elsewhere, and have no form
-HOMES = ("bounds", "budget", "events", "features", "images", "models", "release")
-DETACHED = ("discreet.ledger", "Detached")
+from discreet.names import find, first_module, name_of
 
 
-def dump(value: Any) -> str:
+def dump(value: Any, former: bool = False) -> str:
     """The document of a value; the same for equal values, whatever the order of dictionaries.
+
+    With `former`, classes are named by the modules where they first were, as documents did before names were registered.
 
     >>> load(dump({"a": (1, 0.1, np.arange(2.0))}))
     {'a': (1, 0.1, array([0., 1.]))}
@@ -37,7 +36,7 @@ def dump(value: Any) -> str:
     ValueError: a builtin_function_or_method has no stable form
     """
     try:
-        return json.dumps(to_form(value), sort_keys=True, allow_nan=False)
+        return json.dumps(to_form(value, former), sort_keys=True, allow_nan=False)
     except RecursionError:
         raise ValueError("what refers to itself has no stable form") from None
 
@@ -47,7 +46,7 @@ def load(text: str) -> Any:
     return of_form(json.loads(text))
 
 
-def to_form(value: Any) -> Any:
+def to_form(value: Any, former: bool = False) -> Any:
     """The form of a value: what `dump` writes, as lists and dictionaries for a document of one's own."""
     kind = type(value)
     if kind is float and not math.isfinite(value):
@@ -55,11 +54,11 @@ def to_form(value: Any) -> Any:
     if value is None or kind in (bool, int, float, str):
         return value
     if kind is list:
-        return [to_form(part) for part in value]
+        return [to_form(part, former) for part in value]
     if kind is tuple:
-        return {"tuple": [to_form(part) for part in value]}
+        return {"tuple": [to_form(part, former) for part in value]}
     if kind is dict:
-        pairs = [[to_form(key), to_form(part)] for key, part in value.items()]
+        pairs = [[to_form(key, former), to_form(part, former)] for key, part in value.items()]
         return {"dict": sorted(pairs, key=lambda pair: json.dumps(pair[0], sort_keys=True))}
     if kind is bytes:
         return {"bytes": _text(value)}
@@ -68,8 +67,8 @@ def to_form(value: Any) -> Any:
     if isinstance(value, np.generic) and not value.dtype.hasobject and value.dtype.kind != "V":
         return {"scalar": [value.dtype.str, _text(value.tobytes())]}
     if kind is np.ndarray:
-        return _array(value)
-    return _object(value)
+        return _array(value, former)
+    return _object(value, former)
 
 
 def of_form(form: Any) -> Any:
@@ -91,9 +90,9 @@ def _value(form: Any) -> Any:
     return reader(content)
 
 
-def _array(array: Any) -> Any:
+def _array(array: Any, former: bool) -> Any:
     if array.dtype == object:
-        return {"objects": [list(array.shape), [to_form(part) for part in array.ravel().tolist()]]}
+        return {"objects": [list(array.shape), [to_form(part, former) for part in array.ravel().tolist()]]}
     if array.dtype.hasobject or array.dtype.kind == "V":
         raise ValueError(f"an array of {array.dtype} has no stable form")
     # the order in memory belongs to it: products may differ in the last bit with it
@@ -117,11 +116,13 @@ def _read_objects(content: Any) -> Any:
     return array.reshape(shape)
 
 
-def _object(value: Any) -> Any:
-    module, name = type(value).__module__, type(value).__qualname__
-    if not _at_home(module, name):
-        raise ValueError(f"a {name} has no stable form")
-    return {"object": [module, name, {key: to_form(part) for key, part in attributes(value).items()}]}
+def _object(value: Any, former: bool) -> Any:
+    kind = type(value)
+    name = name_of(kind)
+    if name is None:
+        raise ValueError(f"a {kind.__qualname__} has no stable form")
+    state = {key: to_form(part, former) for key, part in attributes(value).items()}
+    return {"object": [first_module(name), kind.__qualname__, state] if former else [name, state]}
 
 
 def attributes(value: Any) -> dict[str, Any]:
@@ -132,15 +133,13 @@ def attributes(value: Any) -> dict[str, Any]:
 
 
 def _read_object(content: Any) -> Any:
-    module, name, state = content
-    if not _at_home(module, name):
-        raise ValueError(f"{module}.{name} is no class that documents hold.")
-    cls: Any = import_module(module)
-    for part in name.split("."):
-        cls = getattr(cls, part)
-    if not (isinstance(cls, type) and (cls.__module__, cls.__qualname__) == (module, name)):
-        raise ValueError(f"{module}.{name} is no class that documents hold.")
-    if any(key.startswith("__") for key in state):
+    *place, state = content
+    name = place[0] if len(place) == 1 else _registered(*place)
+    try:
+        cls = find(name)
+    except LookupError:
+        raise ValueError(f"{name} is no class that documents hold.") from None
+    if not isinstance(cls, type) or any(key.startswith("__") for key in state):
         raise ValueError(f"A {name} holds no attribute of such a name.")
     value: Any = object.__new__(cls)
     for key, part in state.items():
@@ -148,9 +147,9 @@ def _read_object(content: Any) -> Any:
     return value
 
 
-def _at_home(module: str, name: str) -> bool:
-    top, _, rest = module.partition(".")
-    return (top == "discreet" and rest.split(".")[0] in HOMES) or (module, name) == DETACHED
+def _registered(module: str, name: str) -> str:
+    """The registered name of a class that an earlier document names by its module."""
+    return f"{module.split('.')[1]}.{name}"
 
 
 def _text(content: bytes) -> str:

@@ -51,6 +51,7 @@ from discreet.errors import DiscreetWarning, LedgerError, NotSupported, ReadErro
 from discreet.events import Event
 from discreet.labels import unit_name
 from discreet.ledger import Ledger
+from discreet.names import first_module, name_of
 from discreet.reading import Reading
 from discreet.stores import Entry, Mark, Store
 
@@ -160,17 +161,18 @@ def _secret(store: Store) -> bytes:
 
 
 def _key(secret: bytes, what: Any, arguments: Mapping[str, Any], facts: list[Any]) -> str:
-    name = f"{what.__module__}.{what.__qualname__}"
+    registered = name_of(what)
+    name = f"{first_module(registered) if registered else what.__module__}.{what.__qualname__}"
     forms = []
     for argument in sorted(arguments):
         try:
-            forms.append([argument, dump(arguments[argument])])
+            forms.append([argument, dump(arguments[argument], former=True)])
         except ValueError as error:
             raise ValueError(
                 f"{what.__name__} with this `{argument}` cannot be retried: {error}, so that a second run could not be "
                 "told to be the same. Hint: give it the ledger itself, which charges every run."
             ) from None
-    text = dump([name, _source(what), discreet.__version__, forms, facts])
+    text = dump([name, _source(what), discreet.__version__, forms, facts], former=True)
     return hmac.new(secret, text.encode(), sha256).hexdigest()
 
 

@@ -102,7 +102,7 @@ class Fit(Specimen):
         given |= {name: value for name, value in QUICK.items() if name in known}
         model.set_params(**given, random_state=SEED)
         model.fit(pl.DataFrame(X, schema=COLUMNS), y) if rows is None else model.fit(rows)
-        return left(model.release_, sorted(left_by(model).items()))
+        return left(model.release_, learnt(model))
 
 
 class Question(Specimen):
@@ -122,20 +122,36 @@ class Question(Specimen):
         statistic = checks.private_statistics()[self.name]
         column = pl.DataFrame(X, schema=COLUMNS[:1])
         release = statistic(column if rows is None else rows, epsilon=1.0, random_state=SEED, **given)
-        return left(release, left_by(release.value))
+        return left(release, {})
 
 
 def people():
     return np.array([f"p{i % 90}" for i in range(ROWS)], dtype=object)
 
 
-def left(release, values):
-    """A digest of all numbers that left, and what was charged for them: the events, and the budget."""
+def left(release, learnt):
+    """A digest of all numbers that left, what was charged for them, and what was learnt: the root mean squares."""
     return {
-        "values": digest([numbers_of(release), values]),
+        "values": digest(numbers_of(release)),
         "events": [f"{event} × {times}" for event, times in dc.events.flatten(release.event)],
         "charge": str(release.budget),
+        "learnt": learnt,
     }
+
+
+def learnt(model):
+    """How large each fitted attribute is: what SOLVE makes of the same numbers may differ in the last bits."""
+    found = {}
+    for name, value in sorted(vars(model).items()):
+        if not name.endswith("_") or isinstance(value, dc.Release):
+            continue
+        if hasattr(value, "release_"):
+            found |= {f"{name}.{inner}": size for inner, size in learnt(value).items()}
+        elif isinstance(value, (np.ndarray, np.generic, int, float)):
+            array = np.asarray(value)
+            if array.dtype.kind in "fiu":
+                found[name] = float(np.sqrt(np.mean(array.astype(float) ** 2))) if array.size else 0.0
+    return found
 
 
 def numbers_of(release):
