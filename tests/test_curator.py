@@ -11,17 +11,14 @@ import pytest
 
 from discreet import Budget, BudgetExceeded, Ledger, LedgerError
 from discreet.accounting import epsilon
-from discreet.accounting.curves import pure
-from discreet.budget import Lot, approximate, choice, instead, radial
+from discreet.budget import Lot, choice, radial
 from discreet.curator import Curator, deal
 from discreet.engines.memory import Memory
-from discreet.events import Choice, Composed, Either, Gaussian, Laplace, Pure, Repeated, Sampled
-from discreet.inside import Inside
+from discreet.events import Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
 from discreet.lipschitz import rank_score, smallest_eigenvalue
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.noise import finer
-from discreet.prices import as_one
 from discreet.query import BoundedSum, OneHot, Together
 
 BUDGET = Budget(1.0, 1e-6)
@@ -295,129 +292,3 @@ def test_rows_do_not_travel():
     with pytest.raises(TypeError, match="stay where they are"):
         pickle.dumps(rows)
     assert "12345" not in repr(rows) and "12,345" not in repr(rows)
-
-
-@pytest.mark.parametrize("weight", [0.1, 0.6, 0.9])
-@pytest.mark.parametrize("budget", [BUDGET, Budget(0.1, 1e-6), Budget(8.0, 1e-5)])
-def test_a_plan_that_forks_costs_its_budget(weight, budget):
-    first, alone, *rest = budget.split(radial(0.1), instead(weight), radial(0.4), 0.5)
-    one = curator(budget=budget)
-    one.measure(BoundedSum(x), first)
-    (entry,) = one.ledger.entries
-    assert 0.999 * budget.epsilon < epsilon(entry.event, budget.delta) <= budget.epsilon
-    before, either = entry.event.events
-    ways = (one.costs(alone), Composed(tuple(map(one.costs, rest))))
-    assert (before, either) == (one.costs(first), Either(ways))
-    assert all(epsilon(Composed((before, way)), budget.delta) <= budget.epsilon for way in ways)
-    if weight < 0.5:  # hardly anything is lost to the other way: less than a thousandth of μ²
-        assert before.noise_multiplier**2 < 1.001 * deal(budget.split(0.1, 0.9)[0].plan)[0].noise_multiplier ** 2
-
-
-def test_a_pure_plan_that_forks_gives_either_way_the_rest():
-    plan = Budget(1.0).split(radial(1), instead(0.1), radial(1), 2)[0].plan
-    first, alone, second, third = deal(plan)
-    assert (first, second, third) == (Pure(0.25), Pure(0.25), Laplace(2.0))
-    assert isinstance(alone, Pure) and 0.75 * (1 - 1e-12) < alone.epsilon <= 0.75
-    one = curator(budget=Budget(1.0))
-    one.measure(BoundedSum(x), plan.shares[0])
-    assert one.ledger.spent == 1.0
-
-
-def test_a_fork_that_is_all_of_a_plan_is_the_pure_promise():
-    assert deal(BUDGET.split(instead(1.0))[0].plan) == (Pure(1.0),)
-    assert deal(BUDGET.split(instead(0.5))[0].plan) == (Pure(0.5),)
-    assert deal(BUDGET.split(instead(0.75), instead(0.25))[0].plan) == (Pure(0.75), Pure(0.25))
-
-
-@pytest.mark.parametrize("budget", [BUDGET, Budget(0.1, 1e-6), Budget(1.0)])
-def test_the_other_way_may_be_several_answers(budget):
-    shares = budget.split(0.1, instead(0.4), instead(0.1), 0.3, 0.6)
-    count = BoundedSum(OneHot(lambda rows: np.zeros(len(rows), np.int64), 1), order=1)
-    one, other = curator(budget=budget), curator(budget=budget)
-    for place in (0, 1, 2):
-        one.measure(count, shares[place])
-    for place in (0, 3, 4):
-        other.measure(count, shares[place])
-    for busy, place in ((one, 3), (one, 4), (other, 1), (other, 2)):
-        with pytest.raises(LedgerError, match="other way at its fork"):
-            busy.measure(count, shares[place])
-    (entry,) = one.ledger.entries
-    assert entry.event == other.ledger.entries[0].event
-    assert 0.999 * budget.epsilon < epsilon(entry.event, budget.delta) <= budget.epsilon
-    parts = [one.costs(share).epsilon for share in shares[1:3]]
-    assert parts[0] == pytest.approx(4 * parts[1])
-
-
-def test_a_procedure_does_not_run_on_both_ways_of_a_fork():
-    class Anything(Inside):
-        name, proof, pays = "anything", "none", (Composed,)
-
-        def check(self, event):
-            pass
-
-        def run(self, rows, event, budget, rng):
-            return 0.0, None
-
-    shares = Budget(1.0).split(0.2, instead(0.5), 0.4, 0.4)
-    one = curator(budget=Budget(1.0))
-    with pytest.raises(LedgerError, match="other way at its fork"):
-        one.run(Anything(), shares[1], shares[2])
-    with pytest.raises(LedgerError, match="other way at its fork"):
-        one.run(Anything(), shares[0], shares[1], shares[2])
-    one.run(Anything(), shares[0], shares[2], shares[3])  # nothing was used by what was refused
-
-
-@pytest.mark.parametrize("taken", [1, 2, 3])
-def test_only_one_way_is_gone_at_a_fork(taken):
-    count = BoundedSum(OneHot(lambda rows: np.zeros(len(rows), np.int64), 1), order=1)
-    shares = BUDGET.split(0.2, instead(0.5), 0.4, 0.4)
-    one = curator()
-    one.measure(count, shares[taken])
-    for place in {1, 2, 3} - {taken}:
-        if 1 in (place, taken):
-            with pytest.raises(LedgerError, match="other way at its fork"):
-                one.measure(count, shares[place])
-        else:
-            one.measure(count, shares[place])
-    one.measure(count, shares[0])  # what is before the fork is of both ways
-    other = curator()
-    with pytest.raises(LedgerError, match="other way at its fork"):
-        other.measure_together((count, shares[taken], None), (count, shares[1 if taken > 1 else 2], None))
-    assert not other.releases
-
-
-def test_forks_that_make_no_sense_are_refused():
-    for parts, says in [
-        ((instead(0.5), 0.5, instead(0.5), 0.5), "forks once"),
-        ((choice(1), instead(0.5), 0.5), "all its parts are measurements"),
-        ((approximate(0.1), instead(0.5), 0.5), "all its parts are measurements"),
-        ((0.5, instead(1.5), 0.5), "at most 1"),
-        ((0.5, instead(0.6), instead(0.6), 0.5), "at most 1"),
-    ]:
-        with pytest.raises(ValueError, match=says):
-            BUDGET.split(*parts)
-    with pytest.raises(ValueError, match="does not fork"):
-        BUDGET.lots(3, 0.1, 0.5, instead(0.5), 0.5)
-    with pytest.raises(ValueError, match="others after it"):
-        BUDGET.split(0.5, instead(0.5))
-
-
-def test_a_pure_fork_never_costs_more_than_its_budget():
-    for size in np.random.default_rng(0).uniform(0.01, 10, 200):
-        for parts in (
-            (instead(1.0),),
-            (0.3, instead(0.5), 0.2, 0.5),
-            (radial(0.08), instead(0.65), *[radial(0.1)] * 8),
-        ):
-            plan = Budget(float(size)).split(*parts)[0].plan
-            assert pure(as_one(plan, deal(plan))) <= plan.budget.epsilon
-
-
-def test_noise_at_a_fork_is_that_of_its_length():
-    first, alone, _ = BUDGET.split(0.2, instead(0.5), 0.8)
-    one = curator()
-    one.measure(BoundedSum(x), first)
-    found = one.measure(BoundedSum(x), alone)
-    assert isinstance(found.event, Pure) and found.event == one.costs(alone)
-    width = np.size(found.value)
-    assert float(np.max(found.std)) == pytest.approx((width + 1) ** 0.5 / found.event.epsilon, rel=1e-6)

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from discreet.errors import DeltaWarning, outside
 
 Neighbours = Literal["add-remove", "replace-one"]
-Kind = Literal["noise", "radial", "counts", "choice", "minimum", "approximate", "instead"]
+Kind = Literal["noise", "radial", "counts", "choice", "minimum", "approximate"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,6 @@ class Budget:
         for the minimum of a perturbed objective and `approximate(weight)` for a procedure known as (ε, δ) only. Weights
         are shares of μ² (δ > 0) or of ε (δ = 0): never of (ε/k, δ/k), which wastes most of the budget.
         (With `approximate` parts in the plan: the others together get their share of ε and δ, dealt out in μ².)
-        `instead(weight)`, once or several times in a row, is a fork: to be used in place of all other parts after it.
         """
         return Plan(self, tuple(part if isinstance(part, Part) else Part(part) for part in parts)).shares
 
@@ -242,20 +241,6 @@ def approximate(weight: float) -> Part:
     return Part(weight, "approximate")
 
 
-def instead(weight: float) -> Part:
-    """A part of a plan that may be used in place of all others after it, as what was found until then suggests.
-
-    It buys something pure: gamma-radius noise, or a procedure that runs under `Pure`. The weight is its share of ε; all
-    such parts of a plan stand side by side and have at most 1 together; of a large one a little is taken off, as of all
-    others, until the plan costs its budget, and under pure ε they have together as much as all parts after them. Alone
-    in a plan they buy the pure promise. A plan that forks (`events.Either`) costs at least what its dearer way does;
-    for a weight well below 1 hardly more than the way without it.
-
-    >>> first, alone, second = Budget(1.0, 1e-6).split(0.1, instead(0.6), 0.9)
-    """
-    return Part(weight, "instead")
-
-
 @dataclass(frozen=True, eq=False)
 class Plan:
     """What will be measured and chosen, fixed beforehand; its cost is that of the whole."""
@@ -273,33 +258,6 @@ class Plan:
             raise ValueError(f"To be spent, `epsilon` must be within 1e-9 and 1e9. Got {self.budget.epsilon!r}.")
         if min(self.weights) < 1e-6:
             raise ValueError("A part of a plan must be at least a millionth of it.")
-        if self.fork is not None:
-            self._check_fork()
-
-    def _check_fork(self) -> None:
-        kinds, other = [part.kind for part in self.parts], self.other_way
-        if kinds[other.start : other.stop].count("instead") < kinds.count("instead"):
-            raise ValueError("A plan forks once: parts for `instead` stand side by side.")
-        if not {"noise", "radial", "counts", "instead"}.issuperset(kinds):
-            raise ValueError("A plan forks only where all its parts are measurements.")
-        if self.sampled or self.rounds > 1:
-            raise ValueError("A plan of sampled lots does not fork.")
-        if math.fsum(self.parts[i].weight for i in other) > 1 + 1e-9:
-            raise ValueError("The weights of `instead` are shares of ε: at most 1 together.")
-        if other.stop == len(kinds) > len(other):
-            raise ValueError("A part for `instead` has others after it, or none beside it.")
-
-    @property
-    def fork(self) -> int | None:
-        """The place of the first part that may be used in place of those after it; None if there is none."""
-        return next((i for i, part in enumerate(self.parts) if part.kind == "instead"), None)
-
-    @property
-    def other_way(self) -> range:
-        """The places of all parts that may be used in place of those after them."""
-        start = len(self.parts) if self.fork is None else self.fork
-        stop = next((i for i in range(start, len(self.parts)) if self.parts[i].kind != "instead"), len(self.parts))
-        return range(start, stop)
 
     @property
     def shares(self) -> tuple[Share, ...]:
@@ -308,9 +266,9 @@ class Plan:
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """The weights, summing to one; that of a fork stays as it is."""
-        total = math.fsum(part.weight for part in self.parts if part.kind != "instead")
-        return tuple(part.weight if part.kind == "instead" else part.weight / total for part in self.parts)
+        """The weights, summing to one."""
+        total = math.fsum(part.weight for part in self.parts)
+        return tuple(part.weight / total for part in self.parts)
 
 
 @dataclass(frozen=True)

@@ -215,8 +215,6 @@ class Curator:
         if more and not self._used.isdisjoint(shares):  # before any of them is used
             raise LedgerError("One of these shares was used already: a share buys one answer.")
         for one in shares:
-            self._refuse_other_way(one, *shares)
-        for one in shares:
             self._pay(one)
         value, std = inside.run(self._single(), event, share.budget, self._rng)
         costs = Composed(tuple(self.costs(one) for one in shares)) if more else self.costs(share)
@@ -366,17 +364,7 @@ class Curator:
         with self._lock:
             if right in self._used:
                 raise LedgerError(otherwise)
-            self._refuse_other_way(right)
             self._used.add(right)
-
-    def _refuse_other_way(self, right: Share | Lot, *besides: Share) -> None:
-        """Raise where a plan has taken one way at its fork, or will with these, and this share is of the other."""
-        if right.plan.fork is None or not isinstance(right, Share) or right.index < right.plan.fork:
-            return
-        after = [one.index for one in (*self._used, *besides) if isinstance(one, Share) and one.plan is right.plan]
-        other = right.plan.other_way
-        if any((index in other) != (right.index in other) for index in after if index >= other.start):
-            raise LedgerError("This plan has gone the other way at its fork: both ways were not paid for.")
 
     def _same_process(self) -> None:
         if os.getpid() != self._process:

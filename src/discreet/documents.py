@@ -5,7 +5,7 @@
 | None, True, numbers, text | as in JSON; floats to the bit |
 | NaN and infinity, tuples, dictionaries, bytes, fractions | tagged |
 | arrays, numbers of NumPy | type, shape, order and bytes |
-| objects of discreet that are plain data: bounds, events, releases, models ... | registered name (`names`) and attributes |
+| objects of discreet that are plain data: bounds, events, releases, models … | name (`names`) and attributes |
 
 Functions, and whatever else is not in the table, have no form: `ValueError`.
 """
@@ -26,7 +26,8 @@ from discreet.names import find, first_module, name_of
 def dump(value: Any, former: bool = False) -> str:
     """The document of a value; the same for equal values, whatever the order of dictionaries.
 
-    With `former`, classes are named by the modules where they first were, as documents did before names were registered.
+    With `former`, classes are named by the modules where they first were, as in documents from before names were
+    registered.
 
     >>> load(dump({"a": (1, 0.1, np.arange(2.0))}))
     {'a': (1, 0.1, array([0., 1.]))}

@@ -12,7 +12,7 @@ were charged to: the sensitivity they are relative to is the sensitivity under t
 | `Choice(epsilon, rule)` | one of finitely many candidates, chosen by score |
 | `Minimum(noise_multiplier, excess, two_sided)` | the minimum of a convex sum of losses with a random linear term |
 | `Approximate(epsilon, delta)` | anything of which only (ε, δ) is known |
-| `Either(events)` | one of them: which, was decided by what ran before |
+| `Either(events)` | one of them: which, was decided by what ran before; in saved files only |
 | `Sampled(rate, event)` | the event, run on a Poisson sample of the units |
 | `Composed(events)` | all of them, each possibly chosen after seeing the ones before |
 | `Repeated(event, times)` | the event, `times` over |
@@ -173,15 +173,15 @@ class Approximate(Event):
 class Either(Event):
     """One of `events`, decided by what was released before it, and by nothing else of the data.
 
-    It costs what the dearest of them would, at each δ and in each currency. Each is Gaussian throughout, or pure: one
-    such event or several composed, so that losses are as likely with a unit more as with one less.
+    Plans of earlier versions could fork so; none is made any more, and saved ones are still read. In a currency it
+    costs what the dearest of them does; as (ε, δ), the sum of their δ. Each is Gaussian throughout, or pure.
 
     >>> from discreet import accounting
     >>> ways = Gaussian(4.0), Laplace(2.0)
     >>> [f"{accounting.delta(event, 1.0):.4g}" for event in (*ways, Either(ways))]
     ['2.924e-06', '0', '2.924e-06']
     >>> [f"{accounting.delta(event, 0.1):.4g}" for event in (*ways, Either(ways))]
-    ['0.06034', '0.1813', '0.1813']
+    ['0.06034', '0.1813', '0.2416']
     """
 
     events: tuple[Event, ...]

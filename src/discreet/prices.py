@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
-from discreet.accounting import curves, mu, noise_multiplier, scaled
+from discreet.accounting import noise_multiplier, scaled
 from discreet.budget import Budget, Part, Plan
 from discreet.events import (
     Approximate,
     Choice,
     Composed,
-    Either,
     Event,
     Gaussian,
     Laplace,
@@ -28,8 +26,6 @@ def deal(plan: Plan) -> tuple[Event, ...]:
     """What each share of a plan buys: the plan as a whole costs its budget, exactly."""
     epsilon, delta = plan.budget.epsilon, plan.budget.delta
     pairs = list(zip(plan.parts, plan.weights, strict=True))
-    if plan.fork is not None:
-        return _forked(plan)
     if any(part.kind == "minimum" for part in plan.parts):
         _refuse_minima(plan)
     if all(part.kind == "approximate" for part in plan.parts) and not plan.budget.pure and plan.rounds == 1:
@@ -53,50 +49,9 @@ def deal(plan: Plan) -> tuple[Event, ...]:
 
 def as_one(plan: Plan, events: tuple[Event, ...]) -> Event:
     """All that a plan may do, as one event, given what each share buys."""
-    before, after = plan.other_way.start, plan.other_way.stop
-    if before < after < len(events):
-        events = (*events[:before], Either((_together(events[before:after]), _together(events[after:]))))
-    one = _together(events)
+    one = events[0] if len(events) == 1 else Composed(events)
     whole = one if plan.rate == 1 else Sampled(plan.rate, one)
     return whole if plan.rounds == 1 else Repeated(whole, plan.rounds)
-
-
-def _together(events: tuple[Event, ...]) -> Event:
-    return events[0] if len(events) == 1 else Composed(events)
-
-
-def _forked(plan: Plan) -> tuple[Event, ...]:
-    """What each share buys where some may be used in place of all after them: whichever are, the plan costs its budget.
-
-    With a δ all Gaussians get their shares of μ², and the fork its share of ε, all of them scaled by one factor.
-    """
-    epsilon, delta = plan.budget.epsilon, plan.budget.delta
-    start, stop = plan.other_way.start, plan.other_way.stop
-    alone, others = plan.weights[start:stop], plan.weights[:start] + plan.weights[stop:]
-    if not others:
-        return _within(Fraction(epsilon) * min(Fraction(1), sum(map(Fraction, alone))), alone)
-    if plan.budget.pure:
-        kinds = [part.kind for part in plan.parts if part.kind != "instead"]
-        events = scaled(tuple(PURE[kind](weight) for kind, weight in zip(kinds, others, strict=True)), epsilon, 0.0)
-        rest = curves.pure_total(Composed(events[start:]))
-        assert rest is not None
-        return (*events[:start], *_within(rest, alone), *events[start:])
-    gaussians = tuple(Gaussian(1 / math.sqrt(weight)) for weight in others)
-    size = epsilon / mu(epsilon, delta)
-    pure = Composed(tuple(Pure(weight * size) for weight in alone))
-    *found, either = scaled(
-        (*gaussians[:start], Either((pure, Composed(gaussians[start:])))), epsilon * (1 - 1e-9), delta
-    )
-    assert isinstance(either, Either)
-    one, other = either.events
-    assert isinstance(one, Composed) and isinstance(other, Composed)
-    return (*found, *one.events, *other.events)
-
-
-def _within(epsilon: Fraction, weights: tuple[float, ...]) -> tuple[Pure, ...]:
-    """Pure events that have at most this ε together, each as much as its weight says."""
-    total = sum(map(Fraction, weights))
-    return tuple(Pure(curves.downward(epsilon * Fraction(weight) / total)) for weight in weights)
 
 
 def _refuse_minima(plan: Plan) -> None:

@@ -10,7 +10,6 @@ import tempfile
 import warnings
 from pathlib import Path
 
-
 sys.path.insert(0, str(Path(__file__).parent))
 
 import work

@@ -72,3 +72,13 @@ def test_a_vault_knows_its_people(saved, version):
         assert ANSWERS[version]["pseudonym"] in [one.pseudonym for one in vault.find({"ssn": "1"}).locators]
         again = vault.pseudonymise(work.visits(), ["ssn", "name"], "research", name="again")
     assert again["pseudonym"][0] == ANSWERS[version]["pseudonym"]
+
+
+def test_a_plan_that_forked_keeps_its_account(saved):
+    """Plans of 0.1.0 could fork; none is made any more, and what one was charged is still counted."""
+    ledger = dc.Ledger.open(saved("0.1.0", "forked.ledger"))
+    (entry,) = ledger.entries
+    assert "either" in str(entry.event.events[1])
+    assert ledger.spent == pytest.approx(1.0, rel=0.05) and ledger.spent >= 0.999
+    with pytest.raises(dc.BudgetExceeded):
+        dc.stats.count(np.ones(10), epsilon=0.5, ledger=ledger)

@@ -4,6 +4,7 @@
 | --- | --- |
 | Gaussians only | closed form, exact |
 | δ = 0 | ε adds |
+| `Either` | δ adds over the ways that it may have gone: what each outcome adds to δ is part of its own way's |
 | anything else | the least of the closed-form bounds and of numerical composition of dominating pairs (`tilt`) |
 
 Numerical composition chooses its grid for the answer it expects, within about `TOLERANCE`; if the answer is much
@@ -18,7 +19,7 @@ from functools import lru_cache
 
 from discreet.accounting import bounds, gauss
 from discreet.accounting.curves import only_gaussian, pure
-from discreet.accounting.leaves import Leaves, gather, joined
+from discreet.accounting.leaves import Leaves, joined, ways_of
 from discreet.accounting.pairs import FINEST, GridTooLarge, extent, pairs
 from discreet.accounting.tilt import Total, Window, window
 from discreet.events import Event, Sampled
@@ -32,18 +33,13 @@ _SMALLEST = 1e-280  # no δ below this is resolved
 
 def epsilon(event: Event, delta: float) -> float:
     """An upper bound on the smallest ε at which the event is (ε, δ)-DP."""
-    leaves = gather(event)
-    if not leaves:
-        return 0.0
-    return _epsilon(leaves, delta)
+    ways = ways_of(event)
+    return max(_epsilon(leaves, delta / len(ways)) if leaves else 0.0 for leaves in ways)
 
 
 def delta(event: Event, epsilon: float) -> float:
     """An upper bound on the smallest δ at which the event is (ε, δ)-DP."""
-    leaves = gather(event)
-    if not leaves:
-        return 0.0
-    return _delta(leaves, epsilon)
+    return min(1.0, math.fsum(_delta(leaves, epsilon) for leaves in ways_of(event) if leaves))
 
 
 @lru_cache(maxsize=1024)

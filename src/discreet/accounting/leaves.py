@@ -6,11 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
+from itertools import product
 
 from discreet.accounting.curves import root
-from discreet.events import Composed, Event, Gaussian, Repeated, Sampled, flatten
+from discreet.events import Composed, Either, Event, Gaussian, Repeated, Sampled, flatten
 
 Leaves = tuple[tuple[Event, int], ...]
+
+_FORKS = 6  # of an event, so that there are at most so many ways to add up
 
 
 def whole(events: Event | Iterable[Event]) -> Event:
@@ -41,8 +44,21 @@ def _simplified(leaf: Event) -> Leaves:
     inner = gather(leaf.event)
     if len(inner) == 1 and inner[0][1] == 1 and isinstance(inner[0][0], Sampled):
         deeper = inner[0][0]
-        return ((Sampled(_product(leaf.rate, deeper.rate), deeper.event), 1),)
+        return ((Sampled(_rate_of_both(leaf.rate, deeper.rate), deeper.event), 1),)
     return ((Sampled(leaf.rate, joined(inner)), 1),) if inner else ()
+
+
+def ways_of(event: Event) -> tuple[Leaves, ...]:
+    """The leaves of each way that an event with forks may have gone; of one without forks, of that alone.
+
+    With many forks, each leaf `Either` stays as it is.
+    """
+    leaves = gather(event)
+    forks = [leaf for leaf, times in leaves if isinstance(leaf, Either) for _ in range(times)]
+    if not 0 < len(forks) <= _FORKS:
+        return (leaves,)
+    others = joined(tuple(pair for pair in leaves if not isinstance(pair[0], Either)))
+    return tuple(gather(Composed((others, *ways))) for ways in product(*(fork.events for fork in forks)))
 
 
 def joined(leaves: Leaves) -> Event:
@@ -51,7 +67,7 @@ def joined(leaves: Leaves) -> Event:
     return parts[0] if len(parts) == 1 else Composed(parts)
 
 
-def _product(a: float, b: float) -> float:
+def _rate_of_both(a: float, b: float) -> float:
     return min(1.0, math.nextafter(a * b, 1.0))  # a larger rate never costs less
 
 

@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.curves import amplified, mu, pure, slack, terms
-from discreet.accounting.envelope import envelope
 from discreet.accounting.leaves import gather
 from discreet.accounting.minimum import Shape, shape
 from discreet.accounting.minimum import tail as beyond
-from discreet.events import Approximate, Choice, Either, Event, Gaussian, Laplace, Minimum, Pure, Sampled
+from discreet.events import Approximate, Choice, Either, Event, Gaussian, Laplace, Minimum, Sampled
 
 Floats = NDArray[np.float64]
 
@@ -135,27 +134,12 @@ def _(event: Choice, step: float, tail: float) -> Pair:
 
 @_pair.register
 def _(event: Either, step: float, tail: float) -> Pair:
-    """The upper envelope of the curves of all of them; each is symmetric, and one Gaussian or pure."""
-    ways = [_pair(_one_leaf(way), step, tail) for way in event.events]
-    cut = max(max(way.above, way.below) for way in ways)
-    if cut >= 1:
-        return _revealing(step)
-    masses = envelope([way.masses[1 - way.first :] for way in ways], step, 1 - cut)
-    return Pair(
-        step,
-        -(len(masses) // 2),
-        masses,
-        above=cut,
-        below=cut,
-        blur=max(way.blur for way in ways),
-        error=max(way.error for way in ways) + 2e-12 + 2 * len(masses) * 2.0**-53,
-    )
+    """A Gaussian that costs as much as the dearest of them dominates each."""
+    return _pair(_covering(event), step, tail)
 
 
-def _one_leaf(event: Event) -> Event:
-    """The event, or what it costs in all: one Gaussian, or pure."""
-    leaves = gather(event)
-    return leaves[0][0] if len(leaves) == 1 and leaves[0][1] == 1 else Pure(pure(event))
+def _covering(event: Either) -> Event:
+    return Gaussian(math.nextafter(1 / mu(event), 0.0))
 
 
 def _ramp(epsilon: float, step: float) -> tuple[Floats, Floats]:
@@ -306,7 +290,7 @@ def extent(event: Event, tail: float) -> float:
         apart = -math.log1p(-event.rate) if slack(event) > 0 and event.rate < 1 else 0.0
         return max(apart, amplified(extent(event.event, tail), event.rate))
     if isinstance(event, Either):
-        return max(extent(way, tail) for way in event.events)
+        return extent(_covering(event), tail)
     if isinstance(event, Minimum):
         return event.excess + extent(Gaussian(event.noise_multiplier), tail)
     size = mu(event)

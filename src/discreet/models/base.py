@@ -75,7 +75,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     wider = ""  # what else to do where there are too many columns
     outlook = ""  # what a failure to read means, where that is not what it means to a fit by itself
     _hides = False  # whether fits inside it are out of sight, whatever watches them
-    _alone = False  # whether one plan is all that will be charged
     _to_come: int | None = None  # how many features there will be, where rows are mapped once bounds are known
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
@@ -126,7 +125,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         reading.charges = curator._charges
         self._notes: tuple[str, ...] = ()
         self._given, self._asked, self._public_count = public, budget, self._count(budget, rows)
-        self._alone = self.ledger is None
         try:
             if attempt is None:
                 self._fit(curator)
@@ -141,7 +139,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             del curator, rows
             raise
         finally:
-            del self._given, self._asked, self._public_count, self._alone
+            del self._given, self._asked, self._public_count
         self.release_ = curator.summary(name, budget, self._notes)
         del self._notes
 

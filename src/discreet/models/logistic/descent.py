@@ -25,7 +25,7 @@ from discreet.images import Mixed
 from discreet.models.classifier import SCANTY
 from discreet.models.linear.problem import ADAPTS
 from discreet.models.logistic import few, together
-from discreet.models.logistic.counts import FEW, Counts, Number, class_counts, shares_of, too_few, total_rows
+from discreet.models.logistic.counts import FEW, Counts, class_counts, shares_of, too_few, total_rows
 from discreet.models.logistic.directions import Directions
 from discreet.models.logistic.moments import shrunk_correlations, spectral, trusted, whitening
 from discreet.models.logistic.problem import Fit, Problem, around_zero
@@ -102,10 +102,6 @@ def descent(problem: Problem) -> Fit:
     | one class only | that class, nearly always |
     | constant or collinear columns | finite coefficients |
     """
-    if few.surely_few(problem):
-        bounds, shares = problem.deal(*few.whole())
-        return few.chosen(problem, bounds, Number(float(problem.n or 0), 0.0), shares)
-
     bounds, plan = _dealt(problem)
     bounds = bounds if problem.intercept else around_zero(bounds)
     curator = problem.curator
@@ -118,7 +114,7 @@ def descent(problem: Problem) -> Fit:
     elif problem.intercept and problem.classes() > 1:
         rows, scarce = few.counted(rows, problem, plan.again)
         if scarce:
-            return few.chosen(problem, bounds, rows, plan.instead or (plan.moments, plan.look, *plan.steps))
+            return few.chosen(problem, bounds, rows, (plan.moments, plan.look, *plan.steps))
     n = total_rows(rows, problem.n)
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations, then a look at the correlations, unless noise would hide them
@@ -190,11 +186,10 @@ def rarest(counts: Counts) -> float:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Shares for each question; `instead` are those of a choice in the place of all after `again`, where it forks."""
+    """Shares for each question."""
 
     counts: Share
     again: Share | None
-    instead: tuple[Share, ...]
     moments: Share
     look: Share
     steps: tuple[Share, ...]
@@ -204,7 +199,7 @@ def _dealt(problem: Problem) -> tuple[Bounds, _Plan]:
     rounds = problem.rounds or (ROUNDS_PURE if problem.budget.pure else ROUNDS)
     counts, moments, look = SHARES_PURE if problem.budget.pure else SHARES
     counted = problem.n is None and problem.intercept  # rows may have to be counted again
-    again, fork = [few.AGAIN] if counted else [], few.fork() if few.forks(problem) else ()
+    again = [few.AGAIN] if counted else []
     moments -= sum(again) / 2
     step = (1 - counts - moments - look - sum(again)) / rounds
     steps = [step] * rounds
@@ -212,11 +207,10 @@ def _dealt(problem: Problem) -> tuple[Bounds, _Plan]:
         last = max(2, int(MOST * rounds))  # several pure shares do not pay for one choice: the last is a large one
         steps[-last:] = [last * step]
     bounds, shares = problem.deal(
-        radial(counts), *map(radial, again), *fork, radial(moments), radial(look), *map(radial, steps)
+        radial(counts), *map(radial, again), radial(moments), radial(look), *map(radial, steps)
     )
-    first, rest = shares[0], shares[1 + len(again) + len(fork) :]
-    between = shares[1 + len(again) : 1 + len(again) + len(fork)]
-    return bounds, _Plan(first, shares[1] if counted else None, between, rest[0], rest[1], tuple(rest[2:]))
+    first, rest = shares[0], shares[1 + len(again) :]
+    return bounds, _Plan(first, shares[1] if counted else None, rest[0], rest[1], tuple(rest[2:]))
 
 
 def _hidden(problem: Problem, bounds: Bounds, n: float) -> bool:

@@ -1,10 +1,6 @@
 """Where rows are too few for slopes: a class for all of them, or one line, told by nearly all of the budget.
 
-A δ brings little to a single choice, which can be pure: so one learns from a few hundred rows at ε = 0.1 what Gaussian
-noise would hide. Where nothing else is charged the plan forks for it (`budget.instead`): rows are counted first, and
-where they are few a choice (`verdict.py`) takes the place of all the rest, which is Gaussian. The plan costs hardly
-more than its dearer way. On a shared account, which may count in μ, what is pure is dear: there the shares of all the
-rest pay for a choice that they cover.
+Rows are counted first. Where they are few, the shares of all the rest pay for a choice that they cover (`verdict.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.bounds import Bounds
-from discreet.budget import Part, Share, instead
+from discreet.budget import Share
 from discreet.images import Scaled
 from discreet.models.linear.problem import ADAPTS
 from discreet.models.logistic.counts import Counts, Number, row_count, shares_of, total_rows
@@ -23,33 +19,11 @@ from discreet.models.logistic.verdict import verdict
 
 FEW_ROWS = 60.0  # rows times ε: with fewer, slopes are not worth asking for
 AGAIN = 0.08  # of the budget: to count rows once more, or to measure means and squares twice
-INSTEAD = 0.65  # of ε, for the choice: with so much the other way loses about a hundredth of its μ²
-HOW_RIGHT = 0.15  # of that, for how often the candidate is right
 CLEAR = 2.0  # deviations of the noise by which rows are many enough not to be counted again
 
 ALONE = (
     "too few rows for this budget to learn slopes one by one: a class for all rows, or a line across them, was chosen"
 )
-
-
-def forks(problem: Problem) -> bool:
-    """Whether the plan forks."""
-    return problem.alone and problem.n is None
-
-
-def fork() -> tuple[Part, ...]:
-    """The parts of a plan that are instead of all that slopes need."""
-    return instead((1 - HOW_RIGHT) * INSTEAD), instead(HOW_RIGHT * INSTEAD)
-
-
-def whole() -> tuple[Part, Part]:
-    """The parts of a plan for a choice alone, and how right it is."""
-    return instead(1 - HOW_RIGHT), instead(HOW_RIGHT)
-
-
-def surely_few(problem: Problem) -> bool:
-    """Whether rows are known to be few before anything is asked."""
-    return problem.alone and problem.n is not None and problem.n < _enough(problem)
 
 
 def surely_many(rows: Number, problem: Problem) -> bool:

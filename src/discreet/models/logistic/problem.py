@@ -27,13 +27,11 @@ class Problem:
     budget : what may be spent.
     deal : `bounds, shares = deal(*parts)`: the bounds of the data, and one share of the budget per part. Called once;
         from then on targets are places in the list of classes.
-    classes : how many classes there are; to be asked after `deal`, unless `alone`.
+    classes : how many classes there are; to be asked after `deal`.
     n : the number of rows where it is public, else None.
     intercept : whether the model has one.
     clip : how many standard deviations from its mean a feature may be; None for as far as the bounds.
     rounds : of descent; None for a rule.
-    alone : whether the plan is all that will be charged, and there are bounds, an intercept and classes to choose from
-        without asking: it may then spend purely what would be dear in μ.
     """
 
     curator: Curator
@@ -44,7 +42,6 @@ class Problem:
     intercept: bool
     clip: float | None = 4.0
     rounds: int | None = None
-    alone: bool = False
 
     @property
     def width(self) -> int:

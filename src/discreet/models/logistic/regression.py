@@ -139,11 +139,7 @@ class LogisticRegression(LinearClassifier):
 
     @property
     def sharpest(self) -> dict[str, Any]:
-        """For audits: parameters under which fewer answers tell the most.
-
-        With as many rows as slopes need, as a public fact, the plan does not fork: what its dearer way may cost would
-        hide faults of the other.
-        """
+        """For audits: parameters under which fewer answers tell the most; with as many rows as slopes need."""
         many = math.ceil(enough(self.epsilon)) * (2 if self.neighbours == "replace-one" else 1)
         return {"rounds": 1} | ({"n": many} if self.method == "auto" and self.n is None else {})
 
@@ -185,19 +181,16 @@ class LogisticRegression(LinearClassifier):
         def deal(*parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
             return self._deal(curator, *parts)
 
-        known = self._known()
-        stated = self._given is not None and known is not None and bool(self.fit_intercept)
         fit = method(
             Problem(
                 curator=curator,
                 budget=self._asked,
                 deal=deal,
-                classes=lambda: len(self.classes_ if known is None else known),
+                classes=lambda: len(self.classes_),
                 n=self._public_count,
                 intercept=bool(self.fit_intercept),
                 clip=self.clip,
                 rounds=self.rounds,
-                alone=self._alone and stated,
             )
         )
         self._notes += fit.notes
