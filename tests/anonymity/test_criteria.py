@@ -103,7 +103,8 @@ def test_numbers_written_as_text_are_ordered_by_size():
     codes, names = labelled(pl.Series("pay", ["10", "2", "1", "10", "-3", "2.5"]))
     assert names == ["-3", "1", "2", "2.5", "10"] and codes.tolist() == [4, 2, 1, 4, 0, 3]
     assert labelled(pl.Series("pay", ["10", None, "9"]), "none")[1] == ["9", "10", "none"]
-    for words in (["10", "2", "many"], ["10", "2", "nan"], ["10", "2", ""]):
+    assert labelled(pl.Series("pay", ["10", "", "9", " "]), "none")[1] == ["9", "10", "none"]
+    for words in (["10", "2", "many"], ["10", "2", "nan"], ["10", "2", "-"]):
         assert labelled(pl.Series("pay", words))[1] == sorted(words)
     rows = {"zip": ["a"] * 3, "pay": ["1", "2", "10"]}
     trees = {"zip": Hierarchy.flat("ab")}

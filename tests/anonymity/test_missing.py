@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 
 from discreet.anonymity import (
@@ -15,6 +16,7 @@ from discreet.anonymity import (
     anonymise,
     background_attack,
     homogeneity_attack,
+    linkage_attack,
 )
 from discreet.anonymity.encode import encode
 from discreet.anonymity.tally import tally
@@ -33,7 +35,7 @@ def groups(classes, **options):
 
 @pytest.mark.catalogue("AN3")
 @pytest.mark.parametrize("method", ["optimal", "incognito", "mondrian"])
-@pytest.mark.parametrize("gone", [None, float("nan"), "unknown"])
+@pytest.mark.parametrize("gone", [None, float("nan"), "unknown", "", " ", "\t\u00a0"])
 def test_a_missing_value_does_not_count_towards_l(method, gone):
     """flu, flu, flu and nothing: to be in the class is to have flu, or to have nothing recorded."""
     value = {"flu": 1.0, "cold": 2.0} if gone != gone else {"flu": "flu", "cold": "cold"}
@@ -44,6 +46,25 @@ def test_a_missing_value_does_not_count_towards_l(method, gone):
     only = {"zip": ["11"] * 4, "ill": ills[:4]}
     with pytest.raises(Infeasible, match="DistinctL"):
         anonymise(only, ZIP, sensitive=["ill"], k=4, l=2, missing="unknown", method=method)
+
+
+@pytest.mark.catalogue("AN3")
+@pytest.mark.parametrize("missing", ["unknown", "", "flue"])
+def test_blank_text_is_no_value(missing, tmp_path):
+    """An empty cell in quotes of a CSV file is text, and tells as little as one without."""
+    (tmp_path / "rows.csv").write_text('zip,ill\n11,"flu"\n11,"flu"\n11,"flu"\n11,""\n')
+    for rows in (
+        str(tmp_path / "rows.csv"),
+        {"zip": ["11"] * 4, "ill": ["flu", "flu", "flu", ""]},
+        {"zip": ["11"] * 4, "ill": ["flu", " ", "flu", ""]},
+        pl.DataFrame({"zip": ["11"] * 4, "ill": pl.Series(["flu", "flu", " ", None], dtype=pl.Categorical)}),
+        pl.DataFrame({"zip": ["11"] * 4, "ill": pl.Series(["flu", "flu", " ", ""], dtype=pl.Enum(["", " ", "flu"]))}),
+    ):
+        with pytest.raises(Infeasible, match="DistinctL"):
+            anonymise(rows, ZIP, sensitive=["ill"], k=4, l=2, missing=missing)
+        with pytest.raises(ValueError, match="'ill' has missing or blank entries"):
+            anonymise(rows, ZIP, sensitive=["ill"], k=4)
+        assert anonymise(rows, ZIP, sensitive=["ill"], k=4, missing=missing).classes.tolist() == [4]
 
 
 L = [DistinctL(2), DistinctL(3), EntropyL(1.7), EntropyL(2.5), RecursiveCL(1.5, 2), RecursiveCL(3, 3)]
@@ -72,9 +93,10 @@ def test_a_class_without_any_value_has_one_at_most():
 
 
 @pytest.mark.catalogue("AN4")
-def test_missing_values_do_not_dilute_closeness():
+@pytest.mark.parametrize("gone", [None, "", " "])
+def test_missing_values_do_not_dilute_closeness(gone):
     """One recorded value among nine missing ones says as much as it says alone."""
-    classes = [["flu"] + [None] * 9, ["cold"] + [None] * 9, ["flu", "cold"] + [None] * 18]
+    classes = [["flu"] + [gone] * 9, ["cold"] + [gone] * 9, ["flu", "cold"] + [gone] * 18]
     tree = Hierarchy.flat(["cold", "flu"])
     for distance in ("equal", "ordered", tree):
         found = TCloseness(0.2, distance).distances(groups(classes).histograms["ill"])
@@ -117,3 +139,12 @@ def test_attacks_see_through_missing_values():
     numbers = {"zip": ["1*"] * 3, "ill": [1.5, 1.5, float("nan")]}
     assert homogeneity_attack(numbers, "zip", "ill").disclosed == 2
     assert homogeneity_attack({"zip": ["1*"], "ill": [None]}, "zip", "ill").rows == 0
+    blank = rows | {"ill": ["flu", "flu", "flu", " ", "flu", "cold", ""]}
+    assert homogeneity_attack(blank, "zip", "ill") == found
+    assert background_attack(blank, "zip", "ill", 1).disclosed == 5
+
+
+def test_a_blank_name_scores_no_linkage():
+    """Two rows without a name are not of one person."""
+    rows, register = {"zip": ["11", "12"], "who": ["ann", ""]}, {"zip": ["11", "12"], "who": ["ann", ""]}
+    assert linkage_attack(rows, register, "zip", truth="who").correct == 1

@@ -16,6 +16,7 @@ from discreet.anonymity import (
     Infeasible,
     KAnonymity,
     KMap,
+    MissingPerson,
     RecursiveCL,
     TCloseness,
     anonymise,
@@ -418,8 +419,25 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="no column 'whose'"):
         risk(rows, "zip", person="whose")
     for gone in (None, float("nan")):
-        with pytest.raises(ValueError, match="missing in 1 rows"):
+        with pytest.raises(MissingPerson, match="missing or blank in 1 rows"):
             risk(rows, "zip", person=[1.0, gone])
+
+
+@pytest.mark.parametrize("gone", ["", " ", "\t\u00a0", None])
+def test_a_blank_name_is_nobodys(gone):
+    rows = {"zip": ["11", "11", "12"], "who": ["ann", gone, "bea"], "ill": ["flu", "flu", "cold"]}
+    for kind in (pl.String, pl.Categorical):
+        table = pl.DataFrame(rows, schema_overrides={"who": kind})
+        for work in (
+            lambda table=table: anonymise(table, ZIP, k=1, person="who"),
+            lambda table=table: anonymise(table, ZIP, k=1, person=table["who"]),
+            lambda table=table: risk(table, "zip", person="who"),
+            lambda table=table: risk({"zip": ["11"], "who": ["ann"]}, "zip", table, person="who"),
+            lambda table=table: linkage_attack(table, {"zip": ["11"]}, "zip", person="who"),
+            lambda table=table: background_attack(table, "zip", "ill", person="who"),
+        ):
+            with pytest.raises(MissingPerson, match="missing or blank in 1 rows"):
+                work()
 
 
 @pytest.mark.catalogue("AN5")

@@ -30,6 +30,11 @@ PYTHON = re.compile(r"Vault\.|vault\.\w+\(|Dialect|=\[|=\"|\{\"|\.\.\.\)|True|No
         ("Names. Hint: name them as identifiers, leave them out, or keep=['name'].", "--keep NAME"),
         ("Several tables. Hint: entry=...", "--entry NUMBER"),
         (
+            'Two columns. Hint: rows of two people are {"patient": ["ssn"], "doctor": {"signed by": "ssn"}}.',
+            "--identifiers ssn --column patient --identifiers doctor_ssn=ssn --column doctor",
+        ),
+        ("They stay. Hint: all are moved together, column=['patient', 'doctor'].", "--column NAME for each"),
+        (
             "No pure ε. Hint: Gaussian noise has no pure ε; open the ledger with delta > 0.",
             "delta = 1e-6 under [budget]",
         ),
@@ -54,6 +59,8 @@ def test_hints_of_a_vault(tmp_path, monkeypatch):
     assert "Hint: discreet vault purpose VAULT NAME" in run(*table, "pid=ssn").stderr
     run("purpose", "c.vault", "ads")
     assert "Hint: --identifiers COLUMN=FIELD" in run(*table, "pid").stderr
+    said = run(*table, "pid=ssn,cost=ssn").stderr
+    assert "Hint: --identifiers ssn --column patient" in said and "{" not in said
     assert "Hint: discreet vault create" in run("verify", "none.vault").stderr
 
 

@@ -64,8 +64,28 @@ def test_nothing_is_handed_over_if_somebody_in_it_was_erased_meanwhile(vault, me
 
 def test_nothing_is_handed_over_if_somebody_in_it_was_pruned_meanwhile(vault, meanwhile):
     meanwhile(vault.prune)
-    with pytest.raises(VaultError, match="erased while the table was being made"):
+    with pytest.raises(VaultError, match="closed by vault"):
         vault.pseudonymise(table(), WHO, "research")
+    assert not vault.tables()
+
+
+@pytest.mark.parametrize("kind", ["slices", "file"])
+def test_a_run_that_a_prune_closed_makes_no_table(vault, meanwhile, tmp_path, kind):
+    """Also if nobody was forgotten: the register does not tell of a table of a run that it calls failed."""
+    vault.pseudonymise(pl.DataFrame({"ssn": ["123", "456"]}), ["ssn"], "research", name="first")
+    pruned, given, options = [], pl.DataFrame({"ssn": ["123", "456"]}), {}
+    if kind == "file":
+        given.write_csv(tmp_path / "in.csv")
+        given, options = tmp_path / "in.csv", {"out": tmp_path / "out.csv"}
+    meanwhile(lambda: pruned.append(vault.prune().people))
+    with pytest.raises(VaultError, match=r"closed by vault.prune.*Hint: run it again"):
+        vault.pseudonymise(given, ["ssn"], "research", name="second", **options)
+    assert pruned == [0] and [run.table for run in vault.tables()] == ["first"]
+    (started,) = entries(vault, "started")
+    closed = [entry for entry in vault.register.entries() if entry.details.get("started") == started.number]
+    assert [entry.act for entry in closed] == ["failed", "failed"] and closed[1].details["people"] == 2
+    assert not (tmp_path / "out.csv").exists() and not vault.unfinished()
+    vault.verify()
 
 
 @pytest.mark.catalogue("PS3")

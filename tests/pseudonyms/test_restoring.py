@@ -631,8 +631,40 @@ def test_a_file_of_erasures_tells_no_links(make, file, tmp_path, people, restore
         vault.erasures(tmp_path / "erasures")
     vault, done = restore(tmp_path / "erasures")
     with vault:
-        assert done.people == 0 and done.unknown is None and last(vault).details["people not known"] == "not told"
+        assert (done.people, done.unknown, done.unlocated) == (0, 1, 1)
+        assert last(vault).details["people not known"] == last(vault).details["tables not located"] == 1
         assert not vault.find({"ssn": "2"}).known and vault.find({"ssn": "2"}).unlocated == ("later",)
+
+
+def test_an_older_file_of_erasures_does_not_tell_how_many_people_there_were(
+    make, file, tmp_path, people, restore, monkeypatch
+):
+    with make(file) as vault:
+        vault.backup(tmp_path / "backup.vault")
+        people.table(vault, "later", ssn=["1"])
+        monkeypatch.setattr(later, "count_people", lambda people: None)
+        vault.erasures(tmp_path / "erasures")
+    vault, done = restore(tmp_path / "erasures")
+    with vault:
+        assert done.unknown is None and done.unlocated == 1
+        assert last(vault).details["people not known"] == "not told"
+
+
+@pytest.mark.parametrize(("links", "unknown"), [("stored", 2), ("derived", 0)])
+def test_people_who_are_not_known_are_counted_by_a_file_of_erasures(
+    make, file, tmp_path, people, restore, links, unknown
+):
+    only = {"fields": {"ssn": "digits"}, "identities": {"ssn": ["ssn"]}, "links": links}
+    with make(file, **only) as vault:
+        people.table(vault, "before", ssn=["1", "2"])
+        vault.backup(tmp_path / "backup.vault")
+        people.table(vault, "later", ssn=["1", "3", "4", "5"])
+        for number in ("2", "5"):  # whoever is erased is not among those who are missing
+            vault.erase({"ssn": number}, reason="asked")
+        vault.erasures(tmp_path / "erasures")
+    vault, done = restore(tmp_path / "erasures")
+    with vault:
+        assert (done.replayed, done.unknown, done.unlocated) == (2, unknown, 1)
 
 
 def test_people_who_were_erased_are_counted_and_not_their_tags(make, file, tmp_path, people, restore):

@@ -212,3 +212,91 @@ def test_not_on_spark(vault):
 
     with pytest.raises(NotSupported, match="several people"):
         vault.pseudonymise(DataFrame(), BOTH, "research")
+
+
+# one column of several is not moved alone
+
+
+def moving(vault, act):
+    """A table of two people per row, and what moves some of its columns."""
+    if act == "reseal":
+        table = vault.pseudonymise(visits(), BOTH, "research", name="visits")
+        vault.rotate("research")
+        return table, lambda given, column, **options: vault.reseal(given, "research", column=column, **options)
+    with pytest.warns(LinkWarning):
+        table = vault.share(visits(), BOTH, "university", "research", name="visits")
+    return table, lambda given, column, **options: vault.unshare(
+        given, "university", "research", column=column, **options
+    )
+
+
+@pytest.mark.parametrize("act", ["unshare", "reseal"])
+@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "arrow"])
+def test_a_column_of_pseudonyms_does_not_stay_behind(vault, act, kind):
+    table, move = moving(vault, act)
+    vault.erase({"ssn": "9"}, reason="asked")
+    before = vault.anchor()
+    with pytest.raises(ValueError, match="hold pseudonyms of this purpose") as refused:
+        move(converted(table, kind), "patient", name="back")
+    assert "['doctor']" in str(refused.value) and "column=['patient', 'doctor']" in str(refused.value)
+    assert vault.anchor() == before and not set(table["doctor"]) & set(str(refused.value).split("'"))
+    with pytest.warns(RowsWarning):
+        assert len(pl.DataFrame(move(table, ["patient", "doctor"], name="back"))) == 2
+    assert vault.find({"ssn": "8"}).tables[-1] == "back"
+
+
+@pytest.mark.parametrize("dtype", [pl.Categorical(), pl.Enum, pl.Binary(), pl.Object()], ids=str)
+def test_pseudonyms_are_seen_in_columns_of_any_kind_of_text(vault, dtype):
+    table, move = moving(vault, "reseal")
+    words = table["doctor"]
+    if dtype == pl.Object():
+        words = pl.Series("doctor", [7, *words.to_list()[1:]], dtype=pl.Object)
+    else:
+        words = words.cast(pl.Enum(words.unique()) if dtype is pl.Enum else dtype)
+    with pytest.raises(ValueError, match="doctor"):
+        move(table.with_columns(words), "patient")
+
+
+def test_pseudonyms_are_seen_in_an_index(vault):
+    table, move = moving(vault, "reseal")
+    with pytest.raises(ValueError, match="doctor"):
+        move(table.to_pandas().set_index("doctor"), "patient")
+    with pytest.raises(ValueError, match="doctor"):
+        move(table.to_pandas().set_index(["ward", "doctor"]), "patient")
+    plain = table.drop("doctor").to_pandas().set_index("ward")
+    assert move(plain, "patient").index.tolist() == ["a", "b", "b"]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("act", ["unshare", "reseal"])
+def test_a_column_of_pseudonyms_does_not_stay_behind_in_a_file(vault, tmp_path, monkeypatch, act, ending):
+    monkeypatch.setattr("discreet.pseudonyms.lines.BLOCK", 64)
+    table, move = moving(vault, act)
+    table = table.with_columns(doctor=pl.Series([None, None, table["doctor"][2]]))  # in a later piece
+    source, out = tmp_path / f"in{ending}", tmp_path / f"out{ending}"
+    getattr(table, "write_csv" if ending == ".csv" else "write_parquet")(source)
+    before = vault.anchor()
+    with pytest.raises(ValueError, match="doctor"):
+        move(source, "patient", out=out)
+    assert vault.anchor() == before and [one.name for one in tmp_path.glob("*out*")] == []
+    assert move(source, ["patient", "doctor"], out=out) == out
+
+
+def test_quoted_pseudonyms_are_seen_and_other_bytes_are_copied(vault, tmp_path):
+    table, move = moving(vault, "reseal")
+    first, second = table["patient"][0], table["doctor"][0]
+    odd = b"\xfc" * 37  # no UTF-8, as long as a pseudonym
+    (tmp_path / "in.csv").write_bytes(f"patient,note\n{first},".encode() + odd + b"\n")
+    assert odd in move(tmp_path / "in.csv", "patient", out=tmp_path / "out.csv").read_bytes()
+    (tmp_path / "in.csv").write_bytes(f'patient,note\n{first},"{second}"\n'.encode())
+    with pytest.raises(ValueError, match="note"):
+        move(tmp_path / "in.csv", "patient", out=tmp_path / "more.csv")
+
+
+def test_pseudonyms_of_others_may_stay(vault):
+    """They are not of these keys, so they are no part of this move."""
+    vault.add_partner("laboratory")
+    table, move = moving(vault, "unshare")
+    other = vault.pseudonymise(visits(), BOTH, "research")["patient"].alias("theirs")
+    both = table.with_columns(other)
+    assert "theirs" in move(both, ["patient", "doctor"]).columns

@@ -20,6 +20,7 @@ from discreet.anonymity.criteria import (
 from discreet.anonymity.hierarchies import Hierarchy, HierarchyError
 from discreet.anonymity.incognito import minimal_generalisations
 from discreet.anonymity.infeasible import Infeasible
+from discreet.anonymity.people import MissingPerson
 from discreet.anonymity.result import Anonymised
 from discreet.anonymity.risk import Risk, risk
 
@@ -35,6 +36,7 @@ __all__ = [
     "KAnonymity",
     "KMap",
     "Linkage",
+    "MissingPerson",
     "RecursiveCL",
     "Risk",
     "TCloseness",

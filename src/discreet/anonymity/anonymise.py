@@ -74,9 +74,11 @@ def anonymise(
     method : "optimal" (the best of all nodes), "incognito" (the best minimal node), "mondrian" (local recoding).
     population : a table with the same quasi-identifiers that contains this one, for KMap and DeltaPresence. Each of its
         rows is a person, unless it has the column `person`.
-    missing : the category of null and NaN. In a sensitive column it is no value: it adds nothing to l.
+    missing : the category of null and NaN, in a sensitive column of blank text too. There it is no value: it adds
+        nothing to l.
     keep : columns to carry over as they are. Columns named nowhere are left out. Whoever knows a kept column may find a
-        person by it: if some stand alone by quasi-identifiers and kept columns together, a UniqueWarning says so.
+        person by it: a UniqueWarning says so if by quasi-identifiers and kept columns together some are in groups of
+        fewer than k (of one, if no k is asked for), or if more stand alone in the published table than without them.
     person : the column that names people, or an array with one name for each row, where people have several rows: then
         k, l and t count people. It is a direct identifier and never published.
     time_limit : seconds after which the best found so far is returned, with `complete` False.
@@ -99,10 +101,10 @@ def anonymise(
     | "mondrian" with another loss, with "star" or with a time limit | ValueError |
     | DeltaPresence with low > 0 | no row is removed, whatever `suppress` is |
     | several sensitive columns | each is judged with the others as quasi-identifiers |
-    | a missing sensitive value | counts as the commonest of its class for l (see `criteria`) |
+    | a missing or blank sensitive value | counts as the commonest of its class for l (see `criteria`) |
     | a person with several values in a class | counts for the one that makes it least diverse (l), or in parts (t) |
-    | a missing `person`, or a column that is also published | ValueError |
-    | rows that stand alone by kept columns | UniqueWarning, with their share |
+    | a missing or blank `person`, or a column that is also published | ValueError |
+    | groups of fewer than k, or rows that stand alone, by kept columns | UniqueWarning, with their share |
 
     Example
     -------
@@ -173,7 +175,7 @@ def release(request: Request, checker: Checker, found: Found, method: str) -> An
         heights={name: tree.height for name, tree in request.trees.items()},
         reason=found.reason,
         star=request.star,
-        alone=count_alone(table, list(request.trees), request.keep, people),
+        alone=count_alone(table, list(request.trees), request.keep, people, k=request.k),
         people=people,
     )
 
@@ -238,7 +240,7 @@ def local(request: Request, tight: bool, strict: bool, recode: Literal["sets", "
         criteria=tuple(request.criteria),
         method="mondrian",
         heights={name: tree.height for name, tree in request.trees.items()},
-        alone=count_alone(table, list(request.trees), request.keep, people),
+        alone=count_alone(table, list(request.trees), request.keep, people, k=request.k),
         people=people,
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.anonymity.columns import names, nulls, text
+from discreet.anonymity.columns import names, text, unrecorded
 from discreet.anonymity.encode import distinct, pack, read
 from discreet.anonymity.fits import BLOCK, column, fitting
 from discreet.anonymity.hierarchies import Hierarchy
@@ -92,6 +92,8 @@ def linkage_attack(
     | --- | --- |
     | no row fits anybody | all counts are 0 |
     | a missing value in the attacker's table | fits `*` alone |
+    | a missing or blank name in a column of `truth` | is nobody's: it scores nothing |
+    | a missing or blank `person` | ValueError |
     | `*` in every column | fits everybody |
 
     Example
@@ -185,8 +187,8 @@ def _known(labels: pl.Series) -> pl.Series:
 
 def _true(ours: pl.Series, theirs: pl.Series, several: bool) -> tuple[Ints, Ints]:
     """The places of the same person in both tables; with `several`, people may have several published rows."""
-    left = pl.DataFrame({"id": text(ours)}).with_row_index("person")
-    right = pl.DataFrame({"id": text(theirs)}).with_row_index("row")
+    left = pl.DataFrame({"id": text(ours)}).with_row_index("person").filter(pl.Series(~unrecorded(ours)))
+    right = pl.DataFrame({"id": text(theirs)}).with_row_index("row").filter(pl.Series(~unrecorded(theirs)))
     both = left.join(right, on="id", how="inner")
     if len(both) > (len(right) if several else min(len(left), len(right))):
         raise ValueError("The columns of `truth` must name each person once.")
@@ -264,7 +266,7 @@ def background_attack(
 
     | edge case | what happens |
     | --- | --- |
-    | a missing sensitive value | no value: the row is left out, and hides nobody in its class |
+    | a missing or blank sensitive value | no value: the row is left out, and hides nobody in its class |
     | `excluded` is one text, not a list | TypeError |
     | a value that is ruled out does not occur | ValueError, with how many such there are |
 
@@ -276,7 +278,7 @@ def background_attack(
     refuse_publication(person, columns)
     frame = read(released, [*columns, *person_column(person)])
     whose = number_people(frame, person)
-    frame, left = frame.select(columns), ~nulls(frame[sensitive])
+    frame, left = frame.select(columns), ~unrecorded(frame[sensitive])
     if not isinstance(excluded, int | np.integer):
         out = _ruled_out(frame[sensitive], excluded).to_numpy()
         left &= ~(out if whose is None else np.isin(whose, whose[out]))

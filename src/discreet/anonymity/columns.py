@@ -50,6 +50,19 @@ def names(given: str | Sequence[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
+def unrecorded(column: pl.Series) -> npt.NDArray[np.bool_]:
+    """Where a sensitive column, or one that names people, tells nothing: null, NaN, or text of white space alone.
+
+    >>> unrecorded(pl.Series(["flu", "", " ", None])).tolist()
+    [False, True, True, True]
+    """
+    empty = nulls(column)
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return empty
+    blank = (column.cast(pl.String).str.strip_chars() == "").fill_null(False).to_numpy()
+    return np.asarray(empty | blank)
+
+
 def nulls(column: pl.Series) -> npt.NDArray[np.bool_]:
     """Where the column has null or NaN."""
     empty = column.is_null()

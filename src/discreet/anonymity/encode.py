@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.anonymity.columns import nulls, text
+from discreet.anonymity.columns import nulls, text, unrecorded
 from discreet.anonymity.hierarchies import Hierarchy
 
 Ints = npt.NDArray[np.int64]
@@ -64,8 +64,8 @@ def encode(
     table : polars (lazy too), pandas or pyarrow frame, mapping of columns, or path of a CSV or Parquet file.
     quasi_identifiers : a hierarchy for each column.
     sensitive : columns whose values are kept exact.
-    missing : the category of null and NaN in columns whose hierarchy names none; in a sensitive column, cells that
-        read so are missing too.
+    missing : the category of null and NaN in columns whose hierarchy names none; in a sensitive column, blank text and
+        cells that read so are missing too.
     person : whose row each is, as a number from 0 without gaps (see `discreet.anonymity.people`).
 
     Example
@@ -122,12 +122,13 @@ def distinct(keys: Ints) -> tuple[Ints, Ints, Ints]:
 
 def labelled(column: pl.Series, missing: str | None = None) -> tuple[Ints, list[str]]:
     """Codes and labels of a column kept exact, in the order of its values (numbers by size, as text too)."""
-    if nulls(column).any() and missing is None:
-        raise ValueError(f"The sensitive column {column.name!r} has missing entries. Hint: `missing='unknown'`.")
-    order = ranked(column.unique().sort())
-    words = text(order.filter(~pl.Series(nulls(order))))
-    labels = words.unique(maintain_order=True).to_list()
-    absent = nulls(column)
+    absent = unrecorded(column)
+    if absent.any() and missing is None:
+        raise ValueError(
+            f"The sensitive column {column.name!r} has missing or blank entries. Hint: `missing='unknown'`."
+        )
+    order = ranked(column.filter(pl.Series(~absent)).unique().sort())
+    labels = text(order).unique(maintain_order=True).to_list()
     if absent.any() and missing not in labels:
         labels.append(str(missing))
     words = text(column)

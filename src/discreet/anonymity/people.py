@@ -13,14 +13,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.anonymity.columns import nulls, text
+from discreet.anonymity.columns import text, unrecorded
 from discreet.anonymity.encode import Encoded, columnwise, distinct, pack, scanned
 from discreet.anonymity.groups import Members
 from discreet.anonymity.hierarchies import Hierarchy
 from discreet.anonymity.rollup import Rollup
+from discreet.errors import DiscreetError
 
 Ints = npt.NDArray[np.int64]
 Node = tuple[int, ...]
+
+
+class MissingPerson(DiscreetError, ValueError):
+    """A row does not say whose it is."""
 
 
 def person_column(person: Any) -> list[str]:
@@ -44,9 +49,12 @@ def number_people(frame: pl.DataFrame, person: Any) -> Ints | None:
     names = frame[person] if isinstance(person, str) else columnwise({"person": person})["person"]
     if len(names) != len(frame):
         raise ValueError(f"`person` must have one name for each row. Got {len(names)} names for {len(frame)} rows.")
-    gone = int(nulls(names).sum())
+    gone = int(unrecorded(names).sum())
     if gone:
-        raise ValueError(f"`person` is missing in {gone} rows, which may be of anybody. Hint: leave these rows out.")
+        raise MissingPerson(
+            f"`person` is missing or blank in {gone} rows, which may be of anybody. Hint: leave these rows out, or "
+            "fill these names in."
+        )
     return text(names).rank("dense").cast(pl.Int64).to_numpy() - 1
 
 

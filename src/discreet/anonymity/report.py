@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.anonymity import words
+from discreet.anonymity.alone import describe_small
 from discreet.anonymity.attacks import Disclosure, background_attack, homogeneity_attack
 from discreet.anonymity.criteria import KAnonymity
 from discreet.anonymity.plots import class_sizes, data_uri
@@ -136,18 +137,24 @@ def _lead(result: Anonymised, after: Risk) -> str:
     return (
         f"Every published row shares its listed columns with {shared}. {percent(result.suppressed)} of "
         f"{result.rows:,} rows were {_gone(result)}. Of the detail in the listed columns "
-        f"{percent(result.losses['ncp'])} was lost.{_kept_words(result, after)}"
+        f"{percent(result.losses['ncp'])} was lost.{_kept_words(result)}"
     )
 
 
-def _kept_words(result: Anonymised, after: Risk) -> str:
-    """A sentence on who stands alone by the columns that were kept as they are, if somebody does."""
-    if result.alone.kept <= after.sample_unique:
-        return ""
-    return (
-        f" But {percent(result.alone.kept)} of the {_unit(result)} stand alone by columns that were kept as they are: "
-        "whoever knows these of a person finds the row."
-    )
+def _kept_words(result: Anonymised) -> str:
+    """Sentences on who is found by the columns that were kept as they are, if somebody is."""
+    alone, unit, said = result.alone, _unit(result), ""
+    if alone.added_below_k:
+        said = (
+            f" But by the columns that were kept as they are, {describe_small(alone, unit)}: whoever knows these of a "
+            "person finds the row, or one of a few."
+        )
+    if alone.added_published:
+        said += (
+            f" Because of the columns that were kept as they are, {percent(alone.added_published)} more of the {unit} "
+            "stand alone to somebody who knows every published value."
+        )
+    return said
 
 
 def _reached(least: int, asked: int | None, unit: str = "rows") -> str:
@@ -225,12 +232,7 @@ def _risks(before: Risk | None, after: Risk, result: Anonymised) -> Table:
         row("the person most at risk, known to be in the table", lambda r: percent(r.prosecutor.largest)),
         row("on average, known to be in the table", lambda r: percent(r.prosecutor.mean)),
         row(f"{unit} that stand alone", lambda r: percent(r.sample_unique)),
-        (
-            f"{unit} that stand alone to somebody who also knows the columns kept as they are",
-            "-",
-            percent(result.alone.kept),
-        ),
-        (f"{unit} that stand alone to somebody who knows every published value", "-", percent(result.alone.published)),
+        *_alone(result),
         row(f"{unit} in groups of fewer than 5", lambda r: percent(r.below(5))),
         row("groups", lambda r: f"{len(r.sizes):,}"),
         row(f"sets of columns that single out more than 5% of the {unit}", lambda r: _sets(r)),
@@ -240,6 +242,19 @@ def _risks(before: Risk | None, after: Risk, result: Anonymised) -> Table:
             2, ("on average, known to be in the population", percent(before.journalist.mean), "no more than before")
         )
     return ("", "before", "after"), rows
+
+
+def _alone(result: Anonymised) -> list[tuple[str, ...]]:
+    """Who stands alone, or nearly, by the columns that were published as they are."""
+    alone, unit = result.alone, _unit(result)
+    kept = "to somebody who also knows the columns kept as they are"
+    shares = {
+        f"{unit} that stand alone {kept}": alone.kept,
+        f"{unit} in groups of fewer than {alone.k} {kept}": alone.below_k,
+        f"{unit} that stand alone to somebody who knows every published value": alone.published,
+        "of these, because of the columns kept as they are": alone.added_published,
+    }
+    return [(name, "-", percent(share)) for name, share in shares.items()]
 
 
 def _sets(found: Risk) -> str:

@@ -44,7 +44,7 @@ class Anonymised:
     heights : the number of levels of each quasi-identifier.
     reason : why the search ended early: "time" ran out, or the "size" of the lattice; else empty.
     star : the suppressed rows are published as `*`.
-    alone : how many stand alone by the columns that were kept as they are.
+    alone : which shares stand alone, or in groups of fewer than k, by the columns that were kept as they are.
     people : whose row each row of `table` is, as a number that tells nothing else, to measure risks and run attacks by
         people; never to be published. None if `person` was not given.
     person : the column that named people, if one did.

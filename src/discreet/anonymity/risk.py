@@ -151,7 +151,7 @@ def risk(
     | edge case | what happens |
     | --- | --- |
     | a missing value | counts as a value of its own |
-    | a missing `person`, or one that is a quasi-identifier too | ValueError |
+    | a missing or blank `person`, or one that is a quasi-identifier too | ValueError |
     | an empty table | all risks are 0 |
     | a row that the population lacks | counted in `outside`; its class is as large as in the table |
 

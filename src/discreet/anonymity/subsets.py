@@ -73,6 +73,16 @@ def count_alone_in(keys: Ints, person: Ints | None = None) -> float:
     return float((fresh[1:] & fresh[:-1]).sum() / len(keys))
 
 
+def size_groups(keys: Ints, person: Ints | None = None) -> Ints:
+    """For each entry how many have the same key; or for each person, how many people in the smallest such group.
+
+    >>> size_groups(np.array([7, 7, 8])), size_groups(np.array([7, 7, 8]), np.array([0, 0, 1]))
+    (array([2, 2, 1]), array([1, 1]))
+    """
+    _, group, count = np.unique(keys, return_inverse=True, return_counts=True)
+    return count[group] if person is None else count_least(group, person)
+
+
 def count_least(klass: Ints, person: Ints) -> Ints:
     """For each person how many people are in the smallest class in which they have a row, themselves included.
 

@@ -11,6 +11,10 @@ from discreet.cli import console
 from discreet.cli.options import Data, FactsFile, Force, Json, listed
 
 SUFFIXES = (".csv", ".parquet")
+NAMELESS = (
+    "The column of --person has empty or blank cells: nobody can say whose rows these are. Hint: leave these rows out, "
+    "or fill the cells."
+)
 
 
 def anonymise(
@@ -28,7 +32,7 @@ def anonymise(
     ] = None,
     keep: Annotated[str | None, typer.Option(metavar="A,B", help="Columns to carry over as they are.")] = None,
     allow_unique: Annotated[
-        bool, typer.Option("--allow-unique", help="Also where people stand alone by the columns kept.")
+        bool, typer.Option("--allow-unique", help="Also where the columns kept leave people alone, or nearly.")
     ] = False,
     person: Annotated[
         str | None,
@@ -55,8 +59,11 @@ def anonymise(
     HOW is LOW:HIGH:WIDTH for whole numbers (0.0:99.0:5 for others), A,B,C for a list of values, a CSV file with one
     line for each value and one column for each level, or nothing for a column of privacy.toml.
 
-    Where people have several rows, --person names their column, which is never published. A table in which people stand
-    alone by the columns of --keep is refused, unless --allow-unique is given: whoever knows such a column finds them.
+    Where people have several rows, --person names their column, which is never published; no cell of it may be empty.
+
+    Whoever knows a column of --keep may find people by it. So a table is refused, unless --allow-unique is given, if
+    by the columns of --quasi and --keep together people are in groups of fewer than --k, or if by the columns of
+    --keep more people stand alone in the whole table.
 
     For example:
 
@@ -94,7 +101,7 @@ def anonymise(
             found = made(str(data), trees, sensitive=others, method=method, **options)  # type: ignore[arg-type]
     except Exception as error:  # whatever is said of the rows goes to the report
         _failed(error, page)
-    if kept and found.alone.kept and not allow_unique:
+    if found.alone.by_keep and not allow_unique:
         _alone(found, page, str(data))
     with out.beside() as path:
         found.table.write_csv(path) if output.suffix.lower() == ".csv" else found.table.write_parquet(path)
@@ -124,30 +131,41 @@ def present(data: Path, names: list[str]) -> None:
 
 
 def _alone(found: Any, page: console.Output | None, original: str) -> Any:
-    """Refuse a table in which people stand alone by the columns kept; the report, which says how many, is written."""
+    """Refuse a table whose kept columns single people out, or nearly; the report, which says how many, is written."""
     if page is not None:
         page.write(found.report(original=original).html)
     why = "" if page is None else f" {str(page.path)!r} says how many."
     console.fail(
-        f"People stand alone by the columns of --quasi and --keep together. The table was not written.{why} Hint: "
-        "leave columns out of --keep, or name them by --quasi; --allow-unique writes it all the same."
+        "By the columns of --keep people are in groups of fewer than --k, or stand alone in the table. It was not "
+        f"written.{why} Hint: leave columns out of --keep, or name them by --quasi; --allow-unique writes it all the "
+        "same."
     )
 
 
 def _failed(error: Exception, page: console.Output | None) -> Any:
-    """Say that it failed; why may tell of rows, and goes to the report, if discreet itself says it."""
+    """Say that it failed; why may tell of rows, and goes to the report."""
+    from discreet.anonymity import MissingPerson
+
+    written = _explained(error, page)
+    if isinstance(error, MissingPerson):
+        console.fail(NAMELESS + (f" {written} says in how many rows." if written else ""))
+    kind = type(error).__name__
+    if written:
+        console.fail(f"The table cannot be anonymised so ({kind}). Why is written to {written}.")
+    console.fail(
+        f"The table cannot be anonymised so ({kind}). Hint: --report FILE tells why; a smaller --k, a larger "
+        "--suppress or coarser hierarchies may do, and --missing NAME where cells are empty or blank."
+    )
+
+
+def _explained(error: Exception, page: console.Output | None) -> str:
+    """Write why it failed to the report, if there is one and discreet itself says it; the name of the file, or ''."""
+    from html import escape
+
     from discreet.errors import DiscreetError
 
-    telling = isinstance(error, (DiscreetError, ValueError)) and console.shown(error)
-    if page is not None and telling:
-        from html import escape
-
-        why = escape(console.told(error))
-        page.write(f"<!doctype html><meta charset='utf-8'><title>Not anonymised</title><p>{why}</p>")
-        console.fail(
-            f"The table cannot be anonymised so ({type(error).__name__}). Why is written to {str(page.path)!r}."
-        )
-    console.fail(
-        f"The table cannot be anonymised so ({type(error).__name__}). Hint: --report FILE tells why; a smaller --k, a "
-        "larger --suppress or coarser hierarchies may do, and --missing NAME where cells are empty."
-    )
+    if page is None or not isinstance(error, (DiscreetError, ValueError)) or not console.shown(error):
+        return ""
+    why = escape(console.told(error))
+    page.write(f"<!doctype html><meta charset='utf-8'><title>Not anonymised</title><p>{why}</p>")
+    return repr(str(page.path))

@@ -9,6 +9,11 @@ from typing import Any
 
 from discreet.cli import console
 
+STRANGERS = (
+    "the table holds people whom the vault was restored without, or one-off pseudonyms. Who of them was erased cannot "
+    "be told: their rows stay, and it is not kept who is in the new table. Hint: make it again from identifiers, "
+    "which leaves out whoever was erased."
+)
 LEFT = "rows were left out, or have pseudonyms of their own; the entry of the table in the register says how many."
 
 
@@ -28,7 +33,7 @@ def silent() -> Iterator[None]:
     """What a vault says of a table that it makes, in words of the command line and without counts."""
     import warnings
 
-    from discreet.pseudonyms import LinkWarning, RowsWarning
+    from discreet.pseudonyms import LinkWarning, RowsWarning, StrangersWarning
     from discreet.pseudonyms.errors import MissingIdentifiers, TooIdentifying, Unparsable
 
     with warnings.catch_warnings(record=True) as caught:
@@ -40,6 +45,8 @@ def silent() -> Iterator[None]:
     for one in caught:
         if issubclass(one.category, RowsWarning):
             console.note(LEFT)
+        elif issubclass(one.category, StrangersWarning):
+            console.note(STRANGERS)
         elif issubclass(one.category, LinkWarning):
             console.note(str(one.message).replace("require_k=", "--require-k "))
         else:

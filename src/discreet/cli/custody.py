@@ -65,7 +65,8 @@ def _note_unfinished(numbers: Iterable[int]) -> None:
     if told := ", ".join(map(str, sorted(numbers))):
         console.note(
             f"Started and not finished: entry {told}. It runs now, or was cut off; people it took in stay known. "
-            "Hint: run it again; discreet vault prune forgets people who are in no table, and closes it."
+            "Hint: if it was cut off, run it again; discreet vault prune forgets people who are in no table, and "
+            "closes it. What is closed while it runs fails at its end."
         )
 
 
@@ -267,9 +268,14 @@ def _restored(done: Restored) -> str:
         f" corrections lost: {corrected}."
     ]
     if done.unknown:
-        lines.append(f"In later tables at least {done.unknown:,} people are not known: `find` names these tables.")
+        lines.append(f"People first seen since, and not known: at least {done.unknown:,}.")
     elif done.unknown is None:
         lines.append("People first seen since are not known: a file of erasures does not tell of them.")
+    if done.unlocated:
+        lines.append(
+            f"Tables of which it is not known who is in them: {done.unlocated}. `find` and `erase` name them, and who"
+            " received them; `unshare` and `reseal` cannot tell who in them was erased."
+        )
     if done.corrections != 0:
         lines.append("Correct again what was corrected since.")
     if done.pruned != 0:

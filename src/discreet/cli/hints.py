@@ -22,6 +22,8 @@ SAID = {  # what marks a hint about Python, and what to say instead; the first t
     # vault
     'mapping {"column"': "--identifiers COLUMN=FIELD where names differ, such as patient=ssn.",
     "identifiers=[": "--identifiers A,B.",
+    "rows of two people are": "--identifiers ssn --column patient --identifiers doctor_ssn=ssn --column doctor.",
+    "column=[": "--column NAME for each of these columns, in one call.",
     "identities={": "--identity NAME=FIELDS.",
     "vault.add_purpose(": "discreet vault purpose VAULT NAME declares one.",
     "vault.add_partner(": "discreet vault partner VAULT NAME declares one.",

@@ -56,6 +56,8 @@ def _found(person: Person) -> dict[str, Any]:
         "models": person.models,
         "shared": person.shared,
         "unlocated": person.unlocated,
+        "unlocated_recipients": person.unlocated_recipients,
+        "unlocated_models": person.unlocated_models,
         "suppressed": person.suppressed,
     }
 
@@ -69,6 +71,8 @@ def _words(person: Person) -> str:
     lines += [f"model: {name}" for name in person.models]
     lines += [f"several people share {name}: give a sharper identity" for name in person.shared]
     lines += [f"{name}: it was not kept who is in it" for name in person.unlocated]
+    lines += [f"given to {name}: such a table, which may have the person" for name in person.unlocated_recipients]
+    lines += [f"model: {name}, fitted on such a table" for name in person.unlocated_models]
     if person.suppressed is not None:
         lines.append(f"Erased; kept from coming back until {person.suppressed}.")
     return "\n".join(lines or ["Known, and in no table."])

@@ -41,7 +41,7 @@ def risk(
     """
     from discreet.anonymity import people
     from discreet.anonymity import risk as found
-    from discreet.cli.anonymise import present
+    from discreet.cli.anonymise import NAMELESS, present
     from discreet.cli.table import kept
 
     if output.suffix.lower() not in (".json", ".txt"):
@@ -65,11 +65,10 @@ def risk(
         with console.waiting("counting", json):
             everyone = None if population is None else str(population)
             told = found(str(data), names, everyone, fraction, person=person)
+    except people.MissingPerson:
+        console.fail(NAMELESS)
     except Exception as error:  # what is said of the rows is not for the terminal
-        empty = "" if person is None else ", or is a cell of --person empty"
-        console.fail(
-            f"The risk cannot be told ({type(error).__name__}). Hint: is the file damaged, or without rows{empty}?"
-        )
+        console.fail(f"The risk cannot be told ({type(error).__name__}). Hint: is the file damaged, or without rows?")
     out.write(_document(told) if output.suffix.lower() == ".json" else f"{told}\n")
     console.answer({"output": str(out.path)}, json)
     console.say(f"Written: {out.path}. It tells of the rows: treat it as you treat them. No ε was spent.", json=json)

@@ -119,6 +119,8 @@ def prune(
 ) -> None:
     """Forget people who are in no table any more: storage limitation (Article 5(1)(e)).
 
+    Runs that have not ended are closed: one that is still running fails at its end, and is run again.
+
     For example:
 
         discreet vault prune clinic.vault

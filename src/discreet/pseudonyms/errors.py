@@ -11,7 +11,8 @@
 
     DiscreetWarning
     ├── LinkWarning             what is shared may still be joined through other columns
-    └── RowsWarning             rows were left out, or have a pseudonym of their own
+    ├── RowsWarning             rows were left out, or have a pseudonym of their own
+    └── StrangersWarning        a table holds people whom the vault does not know, since it was restored without them
 
 No message, and no attribute of an error, holds an identifier, a key or a passphrase. Names of purposes, partners,
 tables, columns and fields are not personal and may be shown.
@@ -75,3 +76,7 @@ class LinkWarning(DiscreetWarning):
 
 class RowsWarning(DiscreetWarning):
     """Rows of nobody, or of people who were erased, were left out of a table or got one-off pseudonyms."""
+
+
+class StrangersWarning(DiscreetWarning):
+    """A table holds people whom the vault was restored without: rows of those who were erased cannot be told."""

@@ -40,6 +40,9 @@ class Piece(Protocol):
     def columns(self, wanted: Mapping[str, str]) -> pl.DataFrame:
         """Some columns, each under another name."""
 
+    def tokens(self, names: Sequence[str]) -> dict[str, pl.Series]:
+        """What might be a pseudonym in some columns, as text."""
+
     def replaced(self, roles: Sequence[Role], words: Sequence[pl.Series], kept: Kept) -> pa.Table:
         """The rows that are kept, with words in place of the columns of each person."""
 
@@ -196,6 +199,9 @@ class _Lines:
             {new: self._cells.column(self._names.index(name)).replace("", None) for name, new in wanted.items()}
         )
 
+    def tokens(self, names: Sequence[str]) -> dict[str, pl.Series]:
+        return {name: self._cells.tokens(self._names.index(name)) for name in names}
+
     def replaced(self, roles: Sequence[Role], words: Sequence[pl.Series], kept: Kept) -> pa.Table:
         return pa.table({"line": self._replaced(self._cells, _placed(self._names, roles, words), kept)})
 
@@ -255,6 +261,9 @@ class _Batch:
 
     def columns(self, wanted: Mapping[str, str]) -> pl.DataFrame:
         return frames.raw(self._table, wanted)
+
+    def tokens(self, names: Sequence[str]) -> dict[str, pl.Series]:
+        return frames.texts(self._table, names)
 
     def replaced(self, roles: Sequence[Role], words: Sequence[pl.Series], kept: Kept) -> pa.Table:
         rows = None if kept is None else np.flatnonzero(kept)

@@ -25,6 +25,7 @@ from discreet.pseudonyms.categories import categories, decoded, tidied
 from discreet.pseudonyms.errors import MissingIdentifiers
 from discreet.pseudonyms.leftovers import copied
 from discreet.pseudonyms.roles import Role, all_identifiers
+from discreet.pseudonyms.tokens import plain_texts
 from discreet.pseudonyms.values import described
 
 Rows = npt.NDArray[np.int64]
@@ -147,6 +148,28 @@ def raw(table: Any, identifiers: Mapping[str, str], days: Container[str] = ()) -
     """
     found = {field: _column(table, name) for name, field in identifiers.items()}
     return pl.DataFrame({field: _told(column, field in days) for field, column in found.items()})
+
+
+def texts(table: Any, names: Sequence[str]) -> dict[str, pl.Series]:
+    """What is text in some columns; of others nothing."""
+    return {name: _text(_column(table, name)) for name in names}
+
+
+def index_texts(table: Any) -> dict[str, pl.Series]:
+    """The same of the index of a pandas frame, by the names of its levels."""
+    if kind(table) != "pandas":
+        return {}
+    named = {f"index {at}" if name is None else str(name): at for at, name in enumerate(table.index.names)}
+    return {name: _text(_from_pandas(table.index.get_level_values(at).to_series())) for name, at in named.items()}
+
+
+def _text(column: pl.Series) -> pl.Series:
+    if column.dtype == pl.Object:
+        return pl.Series([value if isinstance(value, str) else None for value in column], dtype=pl.String)
+    if column.dtype == pl.Binary:
+        return plain_texts(column.to_arrow())
+    known = isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum))
+    return column.cast(pl.String) if known else pl.Series([], dtype=pl.String)
 
 
 def compared(table: Any, names: Sequence[str]) -> pl.DataFrame:

@@ -8,8 +8,8 @@
 
 Taken over: erasures, fields, purposes, partners and their revocation, key versions, models, tables and who is in them,
 and who is known by what (`takeover.py`): people first seen after the backup, corrections, and whom `prune` forgot. If a
-source does not tell the last, people first seen after the backup get new ids, and corrections and prunings, which are
-counted, are lost.
+source does not tell the last, people first seen after the backup get new ids, and corrections and prunings are lost;
+how many is counted.
 That a source is *the latest* only an anchor can prove, from after it or of it.
 """
 
@@ -38,7 +38,7 @@ from discreet.pseudonyms.people import People
 from discreet.pseudonyms.register import Anchor, Register, Unfinished
 from discreet.pseudonyms.runs import runs
 from discreet.pseudonyms.suppression import Line
-from discreet.pseudonyms.takeover import read_people
+from discreet.pseudonyms.takeover import count_people, read_people
 from discreet.pseudonyms.upgrading import before
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class Later:
     array : who is in a table, by uid; None if that is not known.
     cut : later entries of runs that took people in and made no table: they failed, or were never finished.
     people : reads who is known by what, and gives None if that is damaged; None if the source does not tell.
+    people_count : how many people are known; told by a file of erasures, if it is not an older one.
     """
 
     by: str
@@ -100,6 +101,7 @@ class Later:
     array: Callable[[str], Bytes | None] = lambda uid: None
     cut: tuple[Entry, ...] = ()
     people: Callable[[], People | None] | None = None
+    people_count: int | None = None
 
     def after(self, entry: int) -> list[Line]:
         """The lines of erasures after an entry; refused if some were purged, or may have been."""
@@ -177,6 +179,8 @@ def seal(vault: Vault, path: str | os.PathLike[str]) -> Anchor:
     """Write what a vault knows to a new file, for restores."""
     with vault.database.snapshot():
         found, heads = known(vault, vault.register.anchor()), vault.register.heads()
+        people = read_people(vault)
+        count = None if people is None else count_people(people)
     document = {
         "heads": heads.hex(),
         "listed": found.listed,
@@ -188,6 +192,7 @@ def seal(vault: Vault, path: str | os.PathLike[str]) -> Anchor:
         "lines": [[line.tag.hex(), line.until, line.entry, line.known_by.hex()] for line in found.lines],
         "settings": found.settings,
         "made": found.made,
+        "people": count,
     }
     nonce = os.urandom(12)
     sealed = MAGIC + nonce + AESGCM(vault._export_key()).encrypt(nonce, json.dumps(document).encode(), MAGIC)
@@ -224,6 +229,7 @@ def _unsealed(vault: Vault, content: bytes, newest: Anchor | None) -> Later:
         lines=tuple(Line(bytes.fromhex(tag), day, n, bytes.fromhex(by)) for tag, day, n, by in document["lines"]),
         settings=document["settings"],
         made=document["made"],
+        people_count=document.get("people"),
     )
 
 

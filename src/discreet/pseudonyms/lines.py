@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.pseudonyms.errors import VaultError
+from discreet.pseudonyms.tokens import LENGTH, plain_texts
 
 BLOCK = 1 << 24  # bytes read at a time
 LONGEST = 1 << 28  # bytes of one record: beyond, a quote was never closed
@@ -106,6 +107,12 @@ class Cells:
             f"Column {place + 1} of the CSV file holds text that is not UTF-8. "
             'Hint: say which encoding it is, as in Dialect(encoding="latin-1").'
         )
+
+    def tokens(self, place: int) -> pl.Series:
+        """The cells of a column that are as long as a pseudonym, as text; others may be no text at all."""
+        starts, ends = self.starts[:, place], self.ends[:, place]
+        fits = np.isin(ends - starts, (LENGTH, LENGTH + 2))  # bare or within quotes
+        return unquoted(plain_texts(_slices(self.data, starts[fits], ends[fits])), self.dialect.quote)
 
     def replaced(self, words: Words, kept: npt.NDArray[np.bool_] | None) -> pa.Array:
         """Each record with words in place of some columns, and without others; line ends included.

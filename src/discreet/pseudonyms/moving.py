@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -109,6 +109,23 @@ class Moving:
         """The error that tells all words that do not open; None if all do."""
         rows = self.totals.rows + self.totals.left_out + faults.rows
         return _closed(faults.closed, rows) if faults.closed else None
+
+
+def check_remaining(remaining: Mapping[str, pl.Series], old: Mapping[str, TokenKeys], moved: Sequence[str]) -> None:
+    """Refuse to leave pseudonyms as they are: whom they are of would be neither looked up nor recorded.
+
+    Parameters
+    ----------
+    remaining : what might be a pseudonym in the columns that remain, as text.
+    old : the keys from which pseudonyms are moved.
+    moved : the columns that are.
+    """
+    left = [name for name, texts in remaining.items() if opened(texts, old).ok.any()]
+    if left:
+        raise ValueError(
+            f"The columns {left} hold pseudonyms of this purpose and partner too, and would keep them. "
+            f"Hint: all are moved together, column={[*moved, *left]}."
+        )
 
 
 def _closed(count: int, rows: int) -> Tampered:

@@ -11,7 +11,8 @@ Entries are never changed: another one closes the run, and refers to the number 
 | "failed" | it was not made, whatever the cause | the same, the reason, how many people stay known |
 | none | it still runs, or was killed | |
 
-`prune` forgets people who are in no table, and closes the runs that were never finished.
+`prune` forgets people who are in no table, and closes the runs that have not ended. One that is still running when it
+is closed makes no table: it fails at its end, and its own entry "failed" says how many people stay known.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.pseudonyms.entries import Entry, day, words
+from discreet.pseudonyms.errors import VaultError
 from discreet.pseudonyms.register import STARTED
 from discreet.pseudonyms.request import Request, called
 
@@ -53,6 +55,15 @@ def note_failure(vault: Vault, request: Request, started: int, reason: str, peop
         "failed", who=words(request.who, "who"), purpose=request.purpose, partner=request.partner,
         table=called(request), rows=0, details=details,
     )  # fmt: skip
+
+
+def require_open(vault: Vault, started: int) -> None:
+    """Refuse to record the table of a run that `prune` closed; inside the transaction that records it."""
+    if not vault.register.is_open(started):
+        raise VaultError(
+            f"The run of entry {started} was closed by vault.prune() while the table was being made."
+            " Hint: run it again."
+        )
 
 
 def close_run(vault: Vault, run: Entry, who: str | None) -> None:

@@ -198,10 +198,10 @@ class People:
         """Whether any of the ids is a former one."""
         return bool(_frame(ids).join(self._formers(), on=("a", "b"), how="semi").height)
 
-    def linked(self, ids: Bytes) -> bool:
-        """Whether a tag leads to each of the ids; all links are read for that."""
+    def count_unlinked(self, ids: Bytes) -> int:
+        """To how many of the ids no tag leads; all links are read for that."""
         known = _frame(np.concatenate([values for _, values in self.links.scan()]))
-        return not _frame(ids).join(known, on=("a", "b"), how="anti").height
+        return _frame(ids).join(known, on=("a", "b"), how="anti").height
 
     def _formers(self) -> pl.DataFrame:
         """All former ids, and those of now."""

@@ -72,6 +72,8 @@ class Person:
     models : models that were fitted on those tables.
     shared : identities that were given and turned out to be several people's; what is stored under them is left out.
     unlocated : tables of which it is not known who is in them.
+    unlocated_recipients : who has one of these, and so may have the person.
+    unlocated_models : models that were fitted on one of these.
     """
 
     known: bool
@@ -80,6 +82,8 @@ class Person:
     models: tuple[str, ...]
     shared: tuple[str, ...]
     unlocated: tuple[str, ...]
+    unlocated_recipients: tuple[str, ...]
+    unlocated_models: tuple[str, ...]
     _vault: str
     _kinds: tuple[str, ...]
     _tags: Bytes
@@ -118,8 +122,8 @@ class Erased:
     entry : its number in the register.
     cut : whether a stored link was deleted; with derived links there is none.
     locators : rows that the holder still has to delete, by table and pseudonym.
-    recipients : to be told (Article 19).
-    models : fitted on those tables.
+    recipients : to be told (Article 19): of those tables, and of the unlocated ones, which may have the person.
+    models : fitted on those tables, or on unlocated ones.
     suppressed : the last day the person is kept from coming back.
     cleaned : whether all old bytes are gone from the vault's files; if not, `vault.tidy()` later.
     remains : what is left, in words.

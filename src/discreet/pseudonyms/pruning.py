@@ -3,6 +3,9 @@
 People come into a vault before their table is recorded, and stay when it is retired. A run that was refused or cut off
 leaves its people behind too. `prune` cuts their links; should they come again, they get new ids. Runs that were started
 and never finished are closed by it: an entry "failed" says so.
+
+A run that another process is in the middle of is closed too, for nobody can tell it from one that was killed, least of
+all on a server. So that no table is recorded of a run that the register calls failed, such a run fails at its end.
 """
 
 from __future__ import annotations
@@ -50,7 +53,8 @@ def prune(vault: Vault, *, who: str | None = None) -> Pruned:
     | edge case | what happens |
     | --- | --- |
     | a table of which it is not known who is in it | `VaultError`: anybody may be |
-    | a table that is being made meanwhile | its record fails, and it is made again; its run counts as never finished |
+    | a table in pieces that is being made meanwhile | it fails at its end, whoever was forgotten; run it again |
+    | a table in one step | nothing: it is made before or after |
     """
     name = words(who, "who")
     with vault.database.snapshot():

@@ -199,6 +199,11 @@ class Register:
             raise Tampered(_mismatch(count, kept, restored))
         return Verdict(count, None if kept is None else kept.count, tuple(run.number for run in runs.all()))
 
+    def is_open(self, number: int) -> bool:
+        """Whether no later entry closes the run that this entry started."""
+        rows = self._database.read("select number, entry from entries where number > ? order by number", (number,))
+        return all(Entry.read(at, text).details.get(STARTED) != number for at, text in rows)
+
     def unfinished(self) -> tuple[Entry, ...]:
         """Entries of runs that were started, and that no later entry closes."""
         runs = Unfinished()

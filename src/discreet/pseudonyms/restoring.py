@@ -30,10 +30,11 @@ from discreet.pseudonyms.keys import KeyFile, Passphrase
 from discreet.pseudonyms.later import AGAIN, DECLARED, Later, Source, seal, told
 from discreet.pseudonyms.noting import carry_run
 from discreet.pseudonyms.register import STARTED, Anchor
+from discreet.pseudonyms.runs import runs
 from discreet.pseudonyms.settings import Change
 from discreet.pseudonyms.sqlite import Sqlite, check_file
 from discreet.pseudonyms.suppression import Line
-from discreet.pseudonyms.takeover import count_unknown, take_people
+from discreet.pseudonyms.takeover import count_people, count_unknown, take_people
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
@@ -50,8 +51,9 @@ class Restored:
     lost : how many entries of the register the backup did not have.
     tables : how many later tables are known again.
     people : how many people first seen after the backup are known again.
-    unknown : how many people, at least, are in later tables and are not known; `find` calls these tables unlocated.
-        None if the source does not tell.
+    unknown : how many people, at least, were first seen after the backup and are not known. A file of erasures tells
+        how many people there were: more may be unknown, if some were pruned since. None if the source does not tell.
+    unlocated : of how many tables it is not known who is in them; `find` and `erase` name them, and who received them.
     corrections : how many later corrections are lost: what was taken off somebody is back, to be corrected again
         (`vault.correct`). The register holds no person, so it is not known whose. None if the source does not tell.
     pruned : how many people `prune` forgot later and may be back, if the backup knew them (`vault.prune` again).
@@ -70,6 +72,7 @@ class Restored:
     pruned: int | None = 0
     people: int = 0
     unknown: int | None = 0
+    unlocated: int = 0
 
 
 def backup(vault: Vault, path: str | os.PathLike[str], *, who: str | None = None) -> Anchor:
@@ -166,7 +169,7 @@ def _replayed(vault: Vault, later: Later, who: str | None) -> Restored:
     base = later.base.count
     lines, people = later.after(base), later.people and later.people()
     changes = _declared(vault, later)
-    tables, unknown, others = _tables(vault, later, who, located=people is not None)
+    tables, missed, others = _tables(vault, later, who, located=people is not None)
     for run in later.cut if people is not None else ():
         carry_run(vault, run, base, who)
     number = vault.register.anchor().count + 1
@@ -181,13 +184,21 @@ def _replayed(vault: Vault, later: Later, who: str | None) -> Restored:
         corrections=later.corrections(base) if people is None else 0,
         pruned=later.stale(base) if people is None else 0,
         people=0 if people is None else take_people(vault, people),
-        unknown=unknown,
+        unknown=_unknown(vault, later, missed),
+        unlocated=sum(not run.located for run in runs(vault)),
     )
     changes += [*others, vault.settings.put("state", "erasures", {"count": vault.mark() + max(len(lines), 1)})]
     details = {"suppressed": len(lines), "links": "of the backup" if people is None else "of the later state"}
     details |= _described(done, later)
     vault.register.append("restore", who=who, rows=done.replayed, details=details, changes=tuple(changes))
     return done
+
+
+def _unknown(vault: Vault, later: Later, missed: int) -> int | None:
+    """`Restored.unknown`, once people are erased again; `missed` are in one later table and not known."""
+    if later.settings is None or later.people is not None:  # nothing happened since; or a state that tells of people
+        return missed
+    return None if later.people_count is None else max(later.people_count - count_people(vault.people), 0)
 
 
 def _described(done: Restored, later: Later) -> dict[str, Any]:
@@ -197,6 +208,7 @@ def _described(done: Restored, later: Later) -> dict[str, Any]:
         AGAIN: done.replayed,
         "people known again": done.people,
         "people not known": done.unknown,
+        "tables not located": done.unlocated,
         "corrections lost": done.corrections,
         "people pruned": done.pruned,
     }
@@ -223,8 +235,11 @@ def _declared(vault: Vault, later: Later) -> list[Change]:
     return changes
 
 
-def _tables(vault: Vault, later: Later, who: str | None, *, located: bool) -> tuple[int, int | None, list[Change]]:
-    """Tables as they were later, each with an entry of its own: how many are new, `Restored.unknown`, other changes."""
+def _tables(vault: Vault, later: Later, who: str | None, *, located: bool) -> tuple[int, int, list[Change]]:
+    """Tables as they were later, each with an entry of its own.
+
+    Returns how many are new, how many people of one of them, at most, are not known, and other changes.
+    """
     if later.settings is None:
         return 0, 0, []
     old, new = vault.settings.all("table"), later.settings["table"]
@@ -236,7 +251,7 @@ def _tables(vault: Vault, later: Later, who: str | None, *, located: bool) -> tu
         (uid, {**new[uid], "entry": old[uid]["entry"], "located": old[uid]["located"]}) for uid in old if uid in new
     ]
     changes = [vault.settings.put("table", uid, one) for uid, one in same if one != old[uid]]
-    return len(fresh), None if later.people is None else max(unknown, default=0), changes
+    return len(fresh), max(unknown, default=0), changes
 
 
 def _retired(vault: Vault, uid: str, old: dict[str, Any], who: str | None) -> None:

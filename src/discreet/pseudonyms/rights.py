@@ -72,20 +72,28 @@ def _described(vault: Vault, kinds: tuple[str, ...], tags: Bytes, names: Names) 
     ids, shared = _ids(vault, kinds, tags)
     tables = runs(vault)
     located = [(run, id) for run in tables if run.located for id in ids[vault.uses.has(run.uid, ids)]]
-    uids = {run.uid for run, _ in located}
+    lost = [run for run in tables if not run.located]
     barred = [vault.suppression.until(tag[None, :]) for tag in tags]
     return Person(
         known=bool(len(ids)) if vault.links == "stored" else bool(located),
         suppressed=max((until for until in barred if until is not None), default=None),
         locators=_locators(vault, located),
-        models=tuple(name for name, one in vault.settings.all("model").items() if uids & set(one["tables"])),
+        models=_models(vault, [run for run, _ in located]),
         shared=tuple(dict.fromkeys(map(name_of, shared))),
-        unlocated=tuple(dict.fromkeys(run.table for run in tables if not run.located)),
+        unlocated=tuple(dict.fromkeys(run.table for run in lost)),
+        unlocated_recipients=tuple(dict.fromkeys(name for run in lost for name in run.recipients)),
+        unlocated_models=_models(vault, lost),
         _vault=vault.name,
         _kinds=kinds,
         _tags=tags,
         _names=names,
     )
+
+
+def _models(vault: Vault, tables: list[Run]) -> tuple[str, ...]:
+    """The models that were fitted on some tables."""
+    uids = {run.uid for run in tables}
+    return tuple(name for name, one in vault.settings.all("model").items() if uids & set(one["tables"]))
 
 
 def tags_of(vault: Vault, values: Mapping[str, Any]) -> tuple[tuple[str, ...], Bytes]:
@@ -174,12 +182,13 @@ def export(vault: Vault, person: Person | Mapping[str, Any], *, who: str | None 
         "known": person.known,
         "suppressed until": None if person.suppressed is None else person.suppressed.isoformat(),
         "purposes": [_purpose(vault, name) for name in person.purposes],
-        "recipients": [{"name": name, **_contact(vault, name)} for name in person.recipients],
+        "recipients": _recipients(vault, person.recipients),
         "categories of data": sorted({name for one in person.locators for name in one.columns}),
         "tables": [vars(one) for one in person.locators],
         "models": list(person.models),
         "identities shared with others": list(person.shared),
         "tables of which it is not known who is in them": list(person.unlocated),
+        "recipients of these tables": _recipients(vault, person.unlocated_recipients),
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
 
@@ -188,9 +197,10 @@ def _purpose(vault: Vault, name: str) -> dict[str, Any]:
     return {"name": name, **vault.keyring.purpose(name)}
 
 
-def _contact(vault: Vault, name: str) -> dict[str, Any]:
-    document = vault.settings.get("partner", name) or {}
-    return {"contact": document.get("contact")}
+def _recipients(vault: Vault, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Recipients, and whom to write to."""
+    partners = vault.settings.all("partner")
+    return [{"name": name, "contact": partners.get(name, {}).get("contact")} for name in names]
 
 
 def erase(
@@ -218,6 +228,7 @@ def erase(
     until = _last(keep)
     with vault.database.transaction():
         person = _described(vault, person._kinds, person._tags, person._names)  # tables may have been made since
+        recipients, models = _affected(person)
         gone = forget(vault, person._tags, person._kinds)
         number = vault.register.anchor().count + 1
         vault.suppression.add(gone.tags, until, number, gone.known_by)
@@ -228,7 +239,7 @@ def erase(
     cleaned = vault.database.tidy()
     remains = _remains(vault, person, gone, until, cleaned)
     return Erased(
-        number, gone.cut, person.locators, person.recipients, person.models, until, cleaned, remains, person.unlocated,
+        number, gone.cut, person.locators, recipients, models, until, cleaned, remains, person.unlocated,
         gone.uncovered,
     )  # fmt: skip
 
@@ -240,12 +251,19 @@ def _last(keep: str | datetime.date | int | None) -> datetime.date:
     return until
 
 
+def _affected(person: Person) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Recipients and models of tables that have the person, or may have."""
+    recipients = dict.fromkeys((*person.recipients, *person.unlocated_recipients))
+    return tuple(recipients), tuple(dict.fromkeys((*person.models, *person.unlocated_models)))
+
+
 def _left(person: Person) -> dict[str, Any]:
     """What is left to do, for the register: names of tables, recipients and models, no pseudonym."""
+    recipients, models = _affected(person)
     found = {
         "tables": list(person.tables),
-        "recipients": list(person.recipients),
-        "models": list(person.models),
+        "recipients": list(recipients),
+        "models": list(models),
         "tables not looked into": list(person.unlocated),
     }
     return {name: names for name, names in found.items() if names}

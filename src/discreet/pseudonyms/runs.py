@@ -95,8 +95,8 @@ def record(
     ids : of the people in the table, in any order and number; or `uid` and `use_tags`, where others computed them;
         or neither: then it is not known who is in the table, and `find` says so.
     retention, basis : by default those of the purpose. A table made of another ("reseal", "unshare") may be kept no
-        longer than that one: of the tables that hold the same people for the purpose, and have the same name if any
-        has, the earliest date counts.
+        longer than that one: of the tables that hold, or may hold, the same people for the purpose, and have the same
+        name if any has, the earliest date counts.
     recipients : who receives it; the partner, unless given.
     """
     purpose = vault.keyring.purpose(version.purpose)
@@ -108,7 +108,7 @@ def record(
         if version.partner is not None:
             vault.keyring.welcome(version.partner)  # it may have been revoked while the table was being made
         number = vault.register.anchor().count + 1
-        if act in MOVES and ids is not None:
+        if act in MOVES:
             last = _inherited(vault, version.purpose, table, ids, last)
         run = Run(
             uid=uid or vault.uses.new(),
@@ -155,13 +155,13 @@ def lost(vault: Vault, ids: Bytes) -> bool:
     if vault.links == "derived":
         several = len({kind.fields for kind in kinds(vault.schemas()).values()}) > 1
         return several or bool(vault.suppression.known(ids).any())
-    return not vault.people.linked(vault.people.present(ids))
+    return vault.people.count_unlinked(vault.people.present(ids)) > 0
 
 
-def _inherited(vault: Vault, purpose: str, table: str | None, ids: Bytes, last: str | None) -> str | None:
-    """The last day of a table that was made of another."""
-    sources = [run for run in runs(vault) if run.located and run.purpose == purpose]
-    sources = [run for run in sources if vault.uses.has(run.uid, ids).all()]
+def _inherited(vault: Vault, purpose: str, table: str | None, ids: Bytes | None, last: str | None) -> str | None:
+    """The last day of a table that was made of another; one of which it is not known who is in it may be that."""
+    sources = [run for run in runs(vault) if run.purpose == purpose]
+    sources = [run for run in sources if not run.located or (ids is not None and vault.uses.has(run.uid, ids).all())]
     named = [run for run in sources if run.table == table]
     days = [run.retention for run in named or sources if run.retention is not None]
     return min([*days, last] if last is not None else days, default=None)

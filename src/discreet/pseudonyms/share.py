@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from discreet.errors import outside
 from discreet.pseudonyms import frames, runs
-from discreet.pseudonyms.errors import LinkWarning, MissingIdentifiers, UnknownName
+from discreet.pseudonyms.chunks import Bytes
+from discreet.pseudonyms.errors import LinkWarning, MissingIdentifiers, StrangersWarning, UnknownName
 from discreet.pseudonyms.keyring import Version
 from discreet.pseudonyms.lines import Dialect
-from discreet.pseudonyms.moving import Moving
+from discreet.pseudonyms.moving import Moving, check_remaining
 from discreet.pseudonyms.naming import Policy
 from discreet.pseudonyms.request import Recorded, Request, Retention, called, tell, warn
 from discreet.pseudonyms.roles import Identifiers, Role, all_identifiers, moved_roles
@@ -23,6 +28,9 @@ from discreet.pseudonyms.tokens import TokenKeys
 
 if TYPE_CHECKING:
     from discreet.pseudonyms.vault import Vault
+
+Check = Callable[[Mapping[str, pl.Series]], None]
+Record = Callable[[Sequence[str]], None]
 
 
 def share(
@@ -116,7 +124,8 @@ def unshare(
     vault : an open vault: the holder alone can do this.
     table : a data frame in memory, of any kind that `pseudonymise` takes but Spark's, or the path of a file.
     partner, purpose : for whom, and for what, it was shared.
-    column : the column of pseudonyms; a list, for rows of several people: all of them in one call.
+    column : the column of pseudonyms; a list, for rows of several people: all of them in one call, since a column that
+        remains and holds pseudonyms of this partner is refused.
     suppressed : rows of people who were erased: "drop" them, or "one-off".
     version : which of the holder's keys; the newest, unless given. After `vault.rotate` tables from before have the
         pseudonyms of an older version, and can be joined with those alone, or after `reseal`.
@@ -124,6 +133,9 @@ def unshare(
 
     Pseudonyms that do not open raise `Tampered`, with how many there are: made up, cut, of another partner, or one-way.
     A null stays a null.
+
+    After a restore that left tables unlocated, the table may hold people whom the vault does not know, and who of them
+    was erased cannot be told: their rows stay, a `StrangersWarning` says so, and the new table is unlocated too.
     """
     request = Request(
         purpose=purpose, name=name, out=out, policy=Policy(suppressed=suppressed), who=who, dialect=dialect,
@@ -131,7 +143,7 @@ def unshare(
     )  # fmt: skip
     held = vault.version(purpose) if version is None else _version(vault, purpose, version)
     old = vault.keyring.by_id(purpose, partner)
-    return _moved(vault, "unshare", table, moved_roles(column), old, held, request)
+    return _moved(vault, "unshare", table, moved_roles(column), OldKeys(partner, old), held, request)
 
 
 def _version(vault: Vault, purpose: str, number: int) -> Version:
@@ -167,19 +179,34 @@ def reseal(
     vault : an open vault.
     table : a data frame in memory, or the path of a file.
     purpose, partner : whose keys; partner None for the holder's own.
-    column : the column of pseudonyms; a list, for rows of several people: all of them in one call.
+    column : the column of pseudonyms; a list, for rows of several people: all of them in one call, since a column that
+        remains and holds pseudonyms of these keys is refused.
     suppressed : rows of people who were erased: "drop" them, or "one-off".
     name, out, overwrite, dialect, progress, recorded, who : as for `pseudonymise`. The old table stays known too, until
         `vault.retire` says that it is gone.
 
-    One-way pseudonyms cannot be moved: `Tampered`.
+    One-way pseudonyms cannot be moved: `Tampered`. People whom the vault does not know are told of as by `unshare`.
     """
     request = Request(
         purpose=purpose, partner=partner, name=name, out=out, policy=Policy(suppressed=suppressed), who=who,
         dialect=dialect, progress=progress, overwrite=overwrite, recorded=recorded,
     )  # fmt: skip
-    old = vault.keyring.by_id(purpose, partner)
+    old = OldKeys(partner, vault.keyring.by_id(purpose, partner))
     return _moved(vault, "reseal", table, moved_roles(column), old, vault.version(purpose, partner), request)
+
+
+@dataclass(frozen=True)
+class OldKeys:
+    """What pseudonyms are moved from.
+
+    Parameters
+    ----------
+    partner : whose they are; None for the holder's own.
+    keys : by key id.
+    """
+
+    partner: str | None
+    keys: dict[str, TokenKeys]
 
 
 def _moved(
@@ -187,44 +214,71 @@ def _moved(
     act: str,
     table: Any,
     roles: tuple[Role, ...],
-    old: dict[str, TokenKeys],
+    old: OldKeys,
     version: Version,
     request: Request,
 ) -> Any:
     request.check()
     keys, mark = vault.keyring.keys(version), vault.mark()
-    moving = Together([Moving(vault, old, keys, request.policy) for _ in roles])
+    moving = Together([Moving(vault, old.keys, keys, request.policy) for _ in roles])
     made: list[runs.Run] = []
 
+    def check(remaining: Mapping[str, pl.Series]) -> None:
+        check_remaining(remaining, old.keys, list(all_identifiers(roles)))
+
     def record(rest: Sequence[str]) -> None:
+        ids, details = moving.ids, moving.totals.details()
+        strangers = _count_strangers(vault, version.purpose, old.partner, ids)
         warn(moving.totals)
+        if strangers:
+            warnings.warn(_strange(strangers, len(ids)), StrangersWarning, stacklevel=outside())
+            details["people not known"] = strangers
         run = runs.record(
-            vault, act, table=called(request), version=version, mark=mark, ids=moving.ids,
+            vault, act, table=called(request), version=version, mark=mark, ids=None if strangers else ids,
             columns=[*all_identifiers(roles), *rest], rows=moving.totals.rows, who=request.who,
-            details=moving.totals.details() or None,
+            details=details or None,
         )  # fmt: skip
         made.append(run)
 
-    if isinstance(table, (str, os.PathLike)):
-        result = _moved_file(table, roles, request, moving, record)
-    else:
-        result = _moved_frame(table, roles, request, moving, record)
+    move = _moved_file if isinstance(table, (str, os.PathLike)) else _moved_frame
+    result = move(table, roles, request, moving, check, record)
     tell(request, made[0])
     return result
 
 
+def _count_strangers(vault: Vault, purpose: str, partner: str | None, ids: Bytes) -> int:
+    """How many people of a table the vault does not know, if a restore left such tables unlocated.
+
+    With derived links the ids themselves are on the suppression list, and whoever was erased is told in any case.
+    """
+    tables = [run for run in runs.runs(vault) if (run.purpose, run.partner) == (purpose, partner)]
+    if vault.links == "derived" or all(run.located for run in tables):
+        return 0
+    return vault.people.count_unlinked(ids)
+
+
+def _strange(strangers: int, people: int) -> str:
+    return (
+        f"{strangers:,} of {people:,} people in the table are not known to the vault: it was restored without them, or"
+        " theirs are one-off pseudonyms. Who of them was erased cannot be told: their rows stay, and it is not kept who"
+        " is in the new table. Hint: make it again from identifiers, which leaves out whoever was erased."
+    )
+
+
 def _moved_file(
-    table: Any, roles: tuple[Role, ...], request: Request, moving: Together, record: Callable[[Sequence[str]], None]
+    table: Any, roles: tuple[Role, ...], request: Request, moving: Together, check: Check, record: Record
 ) -> Any:
     if request.out is None:
         raise ValueError("The `out` must be given for a file: the path of the new one.")
-    shuffle = request.partner is not None
-    job = Job(table, request.out, roles, request.dialect, shuffle, request.progress, request.overwrite)
+    job = Job(
+        table, request.out, roles, request.dialect, request.partner is not None, request.progress, request.overwrite,
+        check_tokens=check,
+    )  # fmt: skip
     return job.run(moving, record)
 
 
 def _moved_frame(
-    table: Any, roles: tuple[Role, ...], request: Request, moving: Together, record: Callable[[Sequence[str]], None]
+    table: Any, roles: tuple[Role, ...], request: Request, moving: Together, check: Check, record: Record
 ) -> Any:
     if request.out is not None:
         raise ValueError("The `out` is for files. Got one for a table in memory.")
@@ -236,10 +290,12 @@ def _moved_frame(
                 f"The table has no column {role.column!r}. Hint: column=... names the one of pseudonyms."
             )
     frames.check(there, roles)
+    mine, rest = request.partner is None, [name for name in there if name not in all_identifiers(roles)]
+    check(frames.texts(frame, rest))
+    check(frames.index_texts(frame) if mine else {})  # for a partner the index goes
     named = moving([frames.raw(frame, role.identifiers) for role in roles])
-    mine = request.partner is None
     rows = ordered(len(named[0].words), named[0].kept, shuffle=not mine)
     words = [one.words if rows is None else one.words.gather(rows) for one in named]
     result = frames.replaced_all(frame, roles, words, rows, index=mine)
-    record([name for name in there if name not in all_identifiers(roles)])
+    record(rest)
     return result.lazy() if frames.kind(table) == "lazy" else result

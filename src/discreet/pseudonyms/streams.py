@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
@@ -51,6 +51,7 @@ class Job:
     progress : a bar with rows a second; None for one on an interactive terminal.
     overwrite : whether `out` may be there already.
     check : looks at the names of the columns before anything is read.
+    check_tokens : looks at what might be a pseudonym in the columns that remain, piece by piece, before it is named.
     """
 
     table: str | os.PathLike[str]
@@ -61,6 +62,7 @@ class Job:
     progress: bool | None = None
     overwrite: bool = False
     check: Callable[[list[str]], None] | None = None
+    check_tokens: Callable[[Mapping[str, pl.Series]], None] | None = None
 
     def run(self, naming: Together, record: Callable[[list[str]], None], watch: Watch | None = None) -> Path:
         """Write the new file; `record` is told the columns that remain just before it takes its place.
@@ -103,6 +105,8 @@ class Job:
         with Bar(self.progress, "pseudonyms", file.rows) as bar:
             pieces = file.pieces()
             for piece in pieces:
+                if self.check_tokens is not None:
+                    self.check_tokens(piece.tokens(remaining))
                 named = self._words(naming, piece, pieces)
                 if watch is not None:
                     watch(piece.columns({name: name for name in remaining}), named)

@@ -22,7 +22,7 @@ from discreet.pseudonyms.distinct import distinct_bytes
 from discreet.pseudonyms.errors import VaultError
 from discreet.pseudonyms.lines import Dialect
 from discreet.pseudonyms.naming import Naming, Policy
-from discreet.pseudonyms.noting import note_failure, note_start
+from discreet.pseudonyms.noting import note_failure, note_start, require_open
 from discreet.pseudonyms.register import STARTED
 from discreet.pseudonyms.request import Recorded, Request, Retention, called, tell, warn
 from discreet.pseudonyms.roles import Identifiers, Role, all_identifiers, read_roles
@@ -105,6 +105,7 @@ def pseudonymise(
     | a row of several people, one of whom is left out | it is left out; a one-off pseudonym spares the others |
     | rows of several people on Spark | NotSupported |
     | somebody in it was erased while it ran | an error; nothing is recorded, nothing handed over: run it again |
+    | `vault.prune()` while it ran in pieces | the same |
     | a table in memory is refused | nobody is taken in, unless it has over 262,144 people or 4,194,304 rows |
     | an error half-way through a file or such a table | no new one; people seen so far stay known; an entry "failed" |
     | it is killed there | the same, but for the entry: "started" is the last, and `vault.unfinished()` says so |
@@ -294,17 +295,20 @@ class Making:
         if self._started is not None:
             details[STARTED] = self._started
         warn(naming.totals)
-        return runs.record(
-            self._vault,
-            request.act,
-            table=called(request),
-            version=self._version,
-            mark=self._mark,
-            ids=naming.ids,
-            columns=self._columns,
-            rows=naming.totals.rows,
-            one_way=request.one_way,
-            retention=request.retention,
-            who=request.who,
-            details=details,
-        )
+        with self._vault.database.transaction():
+            if self._started is not None:
+                require_open(self._vault, self._started)
+            return runs.record(
+                self._vault,
+                request.act,
+                table=called(request),
+                version=self._version,
+                mark=self._mark,
+                ids=naming.ids,
+                columns=self._columns,
+                rows=naming.totals.rows,
+                one_way=request.one_way,
+                retention=request.retention,
+                who=request.who,
+                details=details,
+            )

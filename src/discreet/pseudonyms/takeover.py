@@ -48,6 +48,11 @@ def take_people(vault: Vault, later: People) -> int:
     return _read_ids(vault.people.links).join(before, on=("a", "b"), how="anti").height
 
 
+def count_people(people: People) -> int:
+    """How many people a vault knows; none with derived links, which know everybody."""
+    return _read_ids(people.links).height
+
+
 def count_unknown(vault: Vault, uid: str, tags: Bytes) -> int:
     """How many of those in a table, by their tags there, the vault does not know; with derived links it knows all."""
     if vault.links == "derived":

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.pseudonyms.blocks import decrypted, encrypted
 from discreet.pseudonyms.hashing import tags
@@ -143,6 +144,16 @@ def opened(tokens: pl.Series, keys: Mapping[str, TokenKeys]) -> Opened:
         places = rows.to_numpy()[mine][good]
         ids[places], ok[places] = decrypted(block[good], pair.cipher), True
     return Opened(ids, ok)
+
+
+def plain_texts(values: pa.Array) -> pl.Series:
+    r"""Bytes of ASCII as text; others are no tokens, perhaps no text at all, and are left out.
+
+    >>> plain_texts(pa.array([b"1AAAAAA", b"\xfc", None])).to_list()
+    ['1AAAAAA']
+    """
+    plain = values.filter(pc.match_substring_regex(values, "^[ -~]*$"))
+    return pl.Series(pl.from_arrow(plain.cast(pa.large_string())))
 
 
 def key_ids(tokens: pl.Series) -> list[str]:
