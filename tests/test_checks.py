@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet import Bounds, Budget, checks
+from discreet import Bounds, Budget, checks, classes
 from discreet.audit import audit
 from discreet.budget import radial
 from discreet.checks import (
@@ -15,6 +15,7 @@ from discreet.checks import (
     private_statistics,
     statistic_checks,
 )
+from discreet.classes import FoundLabels
 from discreet.curator import Curator
 from discreet.engines.memory import Memory
 from discreet.events import Approximate, Choice, Gaussian, Laplace, Pure
@@ -27,8 +28,7 @@ from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.laplace import add_discrete_laplace, add_laplace
 from discreet.mechanisms.norm import add_norm
 from discreet.mechanisms.threshold import AboveThreshold, select_keys
-from discreet.models import LinearRegression, classifier
-from discreet.models.classifier import FoundLabels
+from discreet.models import LinearRegression
 from discreet.query import BoundedSum
 
 pytestmark = pytest.mark.slow
@@ -312,7 +312,7 @@ def test_found_labels(seeded, monkeypatch, neighbours):
     for pair in pairs:
         result = audit(found, *pair, **options)
         assert not result.violated and result.declared_epsilon == pytest.approx(EPSILON), str(result)
-    monkeypatch.setattr(classifier, "select_keys", lambda counts, epsilon, delta, rng: select_keys(counts, 1, 0.4, rng))
+    monkeypatch.setattr(classes, "select_keys", lambda counts, epsilon, delta, rng: select_keys(counts, 1, 0.4, rng))
     assert audit(found, rows("common"), rows("rare"), **options).violated
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from discreet.errors import DeltaWarning, outside
@@ -194,12 +194,16 @@ def check_unit(owner: str, budget: Budget, unit: Any, limit: int | None, n: int 
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a plan: its weight, and what it is for; of a minimum also what `events.Minimum` says of it."""
+    """One part of a plan: its weight, and what it is for; of a minimum also what `events.Minimum` says of it.
+
+    `inside` for what no sum with noise is: a procedure that runs inside the curator, or a function of a total.
+    """
 
     weight: float
     kind: Kind = "noise"
     excess: float = 0.0
     two_sided: bool = False
+    inside: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.weight, bool) or not isinstance(self.weight, numbers.Real):
@@ -210,6 +214,11 @@ class Part:
             raise ValueError(f"The `excess` of a minimum must be a finite number > 0. Got {self.excess!r}.")
         if self.kind != "minimum" and (self.excess or self.two_sided):
             raise ValueError(f"A part for {self.kind!r} has no excess and no sides: only a minimum has.")
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it buys a sum with noise, and nothing else."""
+        return not self.inside and self.kind not in ("choice", "minimum", "approximate")
 
 
 def choice(weight: float) -> Part:
@@ -234,6 +243,15 @@ def minimum(weight: float, excess: float, two_sided: bool = False) -> Part:
     add-remove neighbours.
     """
     return Part(weight, "minimum", excess, two_sided)
+
+
+def inside(part: float | Part) -> Part:
+    """A part of a plan for a procedure inside the curator (`Curator.run`), or a function of a total (`then=`).
+
+    >>> Budget(1.0).split(1, 2)[0].plan.sums_only, Budget(1.0).split(1, inside(radial(2)))[0].plan.sums_only
+    (True, False)
+    """
+    return replace(part if isinstance(part, Part) else Part(part), inside=True)
 
 
 def approximate(weight: float) -> Part:
@@ -263,6 +281,11 @@ class Plan:
     def shares(self) -> tuple[Share, ...]:
         """One share per part."""
         return tuple(Share(self, i) for i in range(len(self.parts)))
+
+    @property
+    def sums_only(self) -> bool:
+        """Whether nothing but sums with noise is asked for: no choice, no procedure, no function of a total."""
+        return all(part.is_sum for part in self.parts)
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -302,9 +325,14 @@ class Share:
             raise ValueError("There is no such share in the plan.")
 
     @property
+    def part(self) -> Part:
+        """What it is a share for."""
+        return self.plan.parts[self.index]
+
+    @property
     def kind(self) -> Kind:
-        """What it is for."""
-        return self.plan.parts[self.index].kind
+        """The kind of that."""
+        return self.part.kind
 
     @property
     def budget(self) -> Budget:

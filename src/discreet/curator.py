@@ -24,7 +24,7 @@ from discreet.mechanisms.choose import exponential
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.laplace import discrete_laplace_std
-from discreet.noise import FINE, finer, noise_source, perturbed, size_of, std_of
+from discreet.noise import FINE, Adder, finer, noise_source, size_of, std_of
 from discreet.prices import as_one, deal
 from discreet.query import WIDEST, BoundedSum, Exact, Image, OneHot, Together
 from discreet.release import Release
@@ -74,6 +74,7 @@ class Curator:
     name : what the charges are called.
     rng : the keystream of the noise; a secure one unless given.
     bound : where rows belong to units, how their part in an answer is bounded (`Bound`).
+    adder : adds noise to totals; noise of this process if None.
     """
 
     def __init__(
@@ -83,8 +84,10 @@ class Curator:
         name: str = "release",
         rng: Keystream | None = None,
         bound: Bound | None = None,
+        adder: Adder | None = None,
     ) -> None:
         self._rows, self._rng, self._bound = rows, rng or keystream.default(), bound
+        self._adder = adder or Adder()
         self.ledger, self.name = ledger, name
         self._paid: dict[Plan, tuple[Event, ...]] = {}
         self._charges: list[Event] = []
@@ -157,13 +160,14 @@ class Curator:
         if counts and query.counts and isinstance(event, Pure):
             fine = 0  # whole noise on whole numbers; where units share, what they add is finer, and so is the noise
         grid = finer(total.astype(object) if triangle else total, fine)  # a triangle is put together from its entries
-        noisy = perturbed(grid, sensitivity * (1 << fine), event, self._rng, symmetric, triangle, counts)
+        noisy = self._adder.add(grid, sensitivity * (1 << fine), event, self._rng, symmetric, triangle, counts)
         value = np.ldexp(noisy.astype(np.float64), exponent - fine)
         if counts and isinstance(event, Pure):
             scale = float(sensitivity * (1 << fine)) / event.epsilon
             std: Any = math.ldexp(discrete_laplace_std(scale), exponent - fine)
         else:
             std = std_of(event, math.ldexp(float(sensitivity), exponent), value.shape, symmetric, triangle)
+        std = std * self._adder.times_std()
         name = query.name if then is None else f"{then.name} of {query.name}"
         return self._release(name, value, std, self.costs(asked.share), budget)
 
@@ -188,6 +192,7 @@ class Curator:
                 "Laplace noise needs a sum bounded in ℓ1. Hint: BoundedSum(..., order=1), or radial(weight)."
             )
         if then is not None:
+            _refuse_sums(share, "a function of a total")
             then.check(query)
 
     def choose(self, query: BoundedSum, share: Share, score: Score) -> Release:
@@ -210,6 +215,8 @@ class Curator:
         shares = (share, *more)
         if any((one.plan, one.round) != (share.plan, share.round) for one in more) or len(set(shares)) < len(shares):
             raise LedgerError("What a procedure spends are different shares of one plan, of one lot.")
+        for one in shares:
+            _refuse_sums(one, "a procedure")
         event = Composed(tuple(self.buys(one) for one in shares)) if more else self.buys(share)
         inside.check(event)
         if more and not self._used.isdisjoint(shares):  # before any of them is used
@@ -294,7 +301,7 @@ class Curator:
 
         Each unit is in the rows of one such curator only, so that a share may be used once by each of them.
         """
-        child = Curator(rows, self.ledger, self.name, self._rng, self._bound)
+        child = Curator(rows, self.ledger, self.name, self._rng, self._bound, self._adder)
         child._is_bound = self._is_bound
         child._paid, child._charges, child._used = self._paid, self._charges, set(self._used)
         child._lock, child._process = self._lock, self._process
@@ -338,7 +345,7 @@ class Curator:
         self._charge(lot.plan)
         self._use(lot, "This lot was drawn already: measuring twice on one sample costs more than two samples.")
         rows = self._rows.sample(lot.plan.rate, Coins.fresh(self._rng))
-        curator = Curator(rows, self.ledger, self.name, self._rng, self._bound)
+        curator = Curator(rows, self.ledger, self.name, self._rng, self._bound, self._adder)
         curator._is_bound = True
         curator._paid, curator._charges, curator._used = self._paid, self._charges, self._used
         curator.releases, curator._lot, curator._lock = self.releases, lot, self._lock
@@ -379,6 +386,7 @@ class Curator:
 
     def _book(self, plan: Plan) -> None:
         self.ledger.check(plan.budget)
+        self._adder.check(plan)
         events = deal(plan)
         whole = as_one(plan, events)
         self.ledger.charge(self.name, whole, seeded=not self._rng.secure)
@@ -407,6 +415,12 @@ class Curator:
 
     def __repr__(self) -> str:
         return f"<Curator of {self.ledger.data}>"
+
+
+def _refuse_sums(share: Share, what: str) -> None:
+    """Raise if a share for a sum with noise is used for something else: plans say what is more than sums."""
+    if share.part.is_sum:
+        raise ValueError(f"A share for a sum does not buy {what}. Hint: budget.inside(weight) in split.")
 
 
 def _strict(query: BoundedSum, fixed: tuple[int, int]) -> bool:

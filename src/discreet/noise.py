@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.budget import Plan
 from discreet.errors import NotPrivateWarning, outside
 from discreet.events import Event, Gaussian, Laplace, Pure
 from discreet.mechanisms.gaussian import add_gaussian
@@ -31,6 +32,33 @@ def noise_source(random_state: Any) -> Keystream | None:
     if isinstance(random_state, np.random.Generator):
         return Keystream.seeded(int(random_state.integers(2**63)))
     return Keystream.seeded(random_state)
+
+
+class Adder:
+    """Adds noise to the totals of one curator: here, all of it by this process.
+
+    A federation puts an adder in its place that adds up the totals of all sites, and their parts of the noise.
+    """
+
+    def check(self, plan: Plan) -> None:
+        """Raise, before a plan is charged, if it asks for what this adder cannot answer: `plan.sums_only` tells."""
+
+    def add(
+        self,
+        total: Exact,
+        sensitivity: Fraction,
+        event: Event,
+        rng: Keystream,
+        symmetric: bool = False,
+        triangle: bool = False,
+        counts: bool = False,
+    ) -> Exact:
+        """The total with the noise of the event."""
+        return perturbed(total, sensitivity, event, rng, symmetric, triangle, counts)
+
+    def times_std(self) -> float:
+        """By how much the noise of a total is larger than the event asks for."""
+        return 1.0
 
 
 def perturbed(
@@ -80,12 +108,26 @@ def size_of(event: Event) -> float:
     return 1 / event.epsilon
 
 
+def deviation_of(event: Event, size: int) -> float:
+    """The deviation of the noise in each of `size` numbers, in sensitivities: in ℓ1 of Laplace noise, else in ℓ2.
+
+    >>> deviation_of(Gaussian(3.0), 10), deviation_of(Pure(0.5), 8)
+    (3.0, 6.0)
+    """
+    if isinstance(event, Laplace):
+        return math.sqrt(2) * event.scale
+    if isinstance(event, Gaussian):
+        return event.noise_multiplier
+    assert isinstance(event, Pure), "a choice cannot pay for a measurement"
+    return math.sqrt(size + 1) / event.epsilon  # a radius of Gamma(size): each coordinate has variance (size + 1) / ε²
+
+
 def std_of(event: Event, sensitivity: float, shape: tuple[int, ...], symmetric: bool, triangle: bool) -> Any:
     """The standard deviation of each entry: one number, or a matrix where it is less off the diagonal."""
     if isinstance(event, Laplace):
         return math.sqrt(2) * event.scale * sensitivity
     std = size_of(event) * sensitivity
-    if isinstance(event, Pure):  # a radius of Gamma(size): each coordinate has variance (size + 1) / ε²
+    if isinstance(event, Pure):
         size = shape[0] * (shape[0] + 1) // 2 if symmetric else math.prod(shape)
         std *= math.sqrt(size + 1)
     if symmetric and not triangle:

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Part, Share, check_unit
-from discreet.curator import Bound, Curator, noise_source
+from discreet.budget import Budget, check_unit
+from discreet.curator import Bound, Curator
 from discreet.engines import Rows
 from discreet.engines.opening import as_rows, is_lazy, is_rows
 from discreet.engines.tables import apart
@@ -25,17 +25,18 @@ from discreet.ledger import Detached, Ledger, open_ledger
 from discreet.models.attempts import Undone, begun, learnt
 from discreet.preprocessing import leaks
 from discreet.query import WIDEST
-from discreet.ranges import NOTE, with_bounds
 from discreet.release import Release
-from discreet.retry import Attempt, Overtaken, reading_of
+from discreet.retry import Attempt
+from discreet.session import open_task, public_count, refuse_count, run_once
+from discreet.task import Task
 
 PRINTER = "sklearn.utils._pprint"
 
 
 class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
-    """`fit` makes a curator and hands `_fit` that, never the rows: what is not released cannot leak.
+    """`fit` opens a task and hands `_fit` that, never the rows: what is not released cannot leak.
 
-    Subclasses write `_fit(curator)`, which reads BOUND, SUMMARISE, PRIVATISE, SOLVE and sets what was learnt. All share
+    Subclasses write `_fit(task)`, which reads BOUND, SUMMARISE, PRIVATISE, SOLVE and sets what was learnt. All share
     these parameters.
 
     Parameters
@@ -75,7 +76,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     wider = ""  # what else to do where there are too many columns
     outlook = ""  # what a failure to read means, where that is not what it means to a fit by itself
     _hides = False  # whether fits inside it are out of sight, whatever watches them
-    _to_come: int | None = None  # how many features there will be, where rows are mapped once bounds are known
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Learn from the rows, privately.
@@ -99,49 +99,57 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             if self.supervised and rows.empty().y is None:
                 raise ValueError(f"{type(self).__name__} requires y to be passed: these rows bring no target.")
             self._refuse_schema(rows, y)
-            public = None if self.bounds is None else self._public(rows)
-            ledger = open_ledger(self.ledger, budget)
-            attempt = begun(self, ledger, budget, rows)
+            public = self._facts(rows, budget)
+            account = open_ledger(self.ledger, budget)
+            attempt = begun(self, account, budget, rows)
             self._remember_columns(X, rows)
             self._warn(budget, rows)
-            if attempt is None or attempt.stored is None:
-                try:
-                    self._run(rows, ledger, attempt, budget, public)
-                except BaseException:
-                    del rows, X, y  # what was measured dies with them, and not with the traceback
-                    raise
+            try:
+                found = run_once(attempt, lambda: self._run(rows, attempt or account, budget, public))
+            except BaseException:
+                del rows, X, y  # what was measured dies with them, and not with the traceback
+                raise
             if attempt is not None:
-                self._become(before, attempt.release(learnt(self)) if attempt.stored is None else attempt.stored)
+                self._become(before, found)
         self._warn_after(budget, rows)
         return self
 
-    def _run(self, rows: Rows, ledger: Ledger, attempt: Attempt | None, budget: Budget, public: Bounds | None) -> None:
-        """Charge, measure, solve; of an attempt that is overtaken, take what the other released."""
+    def _run(self, rows: Rows, account: Ledger, budget: Budget, public: dict[str, Any]) -> dict[str, Any]:
+        """Charge, measure, solve; what was learnt."""
         bound = None if self.unit is None else Bound(self.max_rows_per_unit)
-        reading = reading_of(attempt, budget, self._watched("callback"))
-        reading.outlook = self.outlook
-        name, rng = type(self).__name__, noise_source(self.random_state)
-        curator = Curator(reading.of(rows), attempt or ledger, name, rng, bound)
-        reading.charges = curator._charges
-        self._notes: tuple[str, ...] = ()
-        self._given, self._asked, self._public_count = public, budget, self._count(budget, rows)
+        task = open_task(
+            type(self).__name__,
+            rows,
+            budget,
+            account,
+            bound=bound,
+            random_state=self.random_state,
+            shown=self._watched("callback"),
+            outlook=self.outlook,
+            settle=self._settle,
+            **public,
+        )
         try:
-            if attempt is None:
-                self._fit(curator)
-            else:
-                attempt.run(lambda: self._fit(curator))
-        except Overtaken as other:
-            if attempt is None:  # it is about the run that this fit is a part of
-                raise
-            attempt.stored = other.released
-            return
+            self._fit(task)
         except BaseException:
-            del curator, rows
+            del task, rows
             raise
-        finally:
-            del self._given, self._asked, self._public_count
-        self.release_ = curator.summary(name, budget, self._notes)
-        del self._notes
+        self.release_ = task.receipt(type(self).__name__)
+        return learnt(self) if isinstance(account, Attempt) else {}
+
+    def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
+        """What is public of the rows and of the question: what a task knows besides."""
+        return {
+            "bounds": None if self.bounds is None else self._public(rows),
+            "n": public_count(budget, rows, self.n),
+            "target": "number" if self.supervised else "none",
+            "intercept": bool(getattr(self, "fit_intercept", True)),
+        }
+
+    def _settle(self, curator: Curator, bounds: Bounds) -> Bounds:
+        """Keep the bounds, once they are known; what a method sees may be bounded otherwise."""
+        self.bounds_ = bounds
+        return bounds
 
     def _watched(self, by: str) -> bool:
         """Whether something is shown while it is fitted, by a `callback` or `progress`, its own or of one inside it."""
@@ -162,17 +170,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return False
 
     @abstractmethod
-    def _fit(self, curator: Curator) -> None:
+    def _fit(self, task: Task) -> None:
         """BOUND, SUMMARISE, PRIVATISE, SOLVE."""
-
-    def _lend(self, other: Any, curator: Curator, given: Bounds | None) -> None:
-        """Let another estimator do the work, under this one's plan, with these bounds."""
-        other._given, other._asked, other._public_count, other._notes = given, self._asked, self._public_count, ()
-        try:
-            other._fit(curator)
-            self._notes += other._notes
-        finally:
-            del other._given, other._asked, other._public_count, other._notes
 
     def _remember_columns(self, X: Any, rows: Rows) -> None:
         if not is_rows(X) and not is_lazy(X):
@@ -181,20 +180,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.n_features_in_ = rows.width
         if rows.columns is not None:
             self.feature_names_in_ = np.array(rows.columns, dtype=object)
-
-    def _deal(self, curator: Curator, *parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
-        """The bounds, and a share for each part of the plan; where bounds are not given they are paid for first."""
-        if self._given is not None:
-            self.bounds_, shares = self._given, self._asked.split(*parts)
-        else:
-            self.bounds_, shares = with_bounds(curator, self._asked, parts, self.supervised and not self.labelled)
-            self._notes += (NOTE,)
-        self.bounds_ = self._mapped(curator, self.bounds_)
-        return self.bounds_, shares
-
-    def _mapped(self, curator: Curator, bounds: Bounds) -> Bounds:
-        """Bounds of what is learnt from: the rows as they are, unless they are mapped here, where bounds are known."""
-        return bounds
 
     def _checked(self, X: Any) -> Any:
         """Rows to predict for, as one dense array of numbers; the column of units may be there or not."""
@@ -237,8 +222,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _budget(self) -> Budget:
         budget = Budget(self.epsilon, self.delta, self.neighbours, unit_name(self.unit))
         check_unit(type(self).__name__, budget, self.unit, self.max_rows_per_unit, self.n)
-        if self.n is not None and (isinstance(self.n, bool) or not isinstance(self.n, (int, np.integer)) or self.n < 0):
-            raise ValueError(f"The `n` of {type(self).__name__} must be a whole number >= 0, or None. Got {self.n!r}.")
+        refuse_count(type(self).__name__, self.n)
         return budget
 
     def _public(self, rows: Rows) -> Bounds:
@@ -249,12 +233,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             )
         return self.bounds.matched(rows.width, rows.columns)
 
-    def _count(self, budget: Budget, rows: Rows) -> int | None:
-        """The number of rows, where it is public."""
-        return rows.count_replace_one() if budget.neighbours == "replace-one" else self.n
-
     def _warn(self, budget: Budget, rows: Rows) -> None:
-        budget.warn_of_delta(self._count(budget, rows))
+        budget.warn_of_delta(public_count(budget, rows, self.n))
         leaky = leaks()
         if leaky:
             warnings.warn(

@@ -6,7 +6,6 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,27 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import noise_multiplier
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Part, Share, approximate
+from discreet.budget import Budget
 from discreet.curator import Curator
 from discreet.engines import Rows
 from discreet.errors import NoiseWarning, outside
-from discreet.events import Approximate, Event
-from discreet.inside import Inside
 from discreet.labels import ordered, refuse_classes, refuse_kind
-from discreet.mechanisms.keystream import Keystream
-from discreet.mechanisms.threshold import select_keys
 from discreet.models.base import PrivateEstimator
+from discreet.session import public_count
 
 Floats = NDArray[np.float64]
 
 TOO_FEW = 5.0  # rows, in deviations of the noise of a count
 SCANTY = 1.8  # the same, in lengths of the noise of all coordinates
 FEW = "too few rows"
-FOR_CLASSES = 0.1  # of the budget, where classes are not given
-NOTE = (
-    f"classes were found privately, with {FOR_CLASSES:.0%} of the budget; a class of few rows stays unseen. Hint: "
-    "`classes=` is free"
-)
 
 
 def tell_of_few(estimator: PrivateEstimator) -> None:
@@ -50,8 +41,8 @@ def tell_of_few(estimator: PrivateEstimator) -> None:
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     """A private estimator that predicts a class.
 
-    `_fit(curator)` calls `_deal`, which settles bounds and classes; from then on a row's target is the place of its
-    class in `classes_`, and rows of other classes count for nothing.
+    Once a task has dealt its plan, a row's target is the place of its class in `classes_`, and rows of other classes
+    count for nothing.
 
     Parameters
     ----------
@@ -67,32 +58,18 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     classes_: NDArray[Any]
     labelled = True
 
-    def _deal(self, curator: Curator, *parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
-        """Bounds and classes, and a share for each part of the plan; what nobody stated is paid for first."""
-        known = self._known()
-        if known is not None:
-            bounds, shares = super()._deal(curator, *parts)
-            self._settle(curator, known)
-            return bounds, shares
-        total = sum(part.weight if isinstance(part, Part) else part for part in parts)
-        bounds, (first, *rest) = super()._deal(curator, approximate(total * FOR_CLASSES / (1 - FOR_CLASSES)), *parts)
-        found = curator.run(FoundLabels("classes"), first).value
-        self._notes += (NOTE,)
-        if not found:
-            raise ValueError(
-                "No class has rows enough to be found privately; the attempt has been charged. Hint: give `classes=`, "
-                "the public list of them, which is free."
-            )
-        self._settle(curator, found)
-        return bounds, tuple(rest)
+    def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
+        public = super()._facts(rows, budget)
+        bounds = public["bounds"]
+        given = self.classes if self.classes is not None else bounds.classes if bounds is not None else None
+        return public | {"target": "class", "classes": None if given is None else ordered(given)}
 
-    def _known(self) -> tuple[Any, ...] | None:
-        given = self.classes if self.classes is not None else self._given.classes if self._given is not None else None
-        return None if given is None else ordered(given)
-
-    def _settle(self, curator: Curator, labels: tuple[Any, ...]) -> None:
-        self.classes_ = as_array(ordered(labels))
+    def _settle(self, curator: Curator, bounds: Bounds) -> Bounds:
+        """Keep bounds and classes; from here on a row's target is the place of its class."""
+        assert bounds.classes is not None
+        self.classes_ = as_array(bounds.classes)
         curator.label(self.classes_.tolist())
+        return super()._settle(curator, bounds)
 
     def _refuse_schema(self, rows: Rows, y: Any) -> None:
         super()._refuse_schema(rows, y)
@@ -119,7 +96,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     def _scanty(self, budget: Budget, rows: Rows) -> str:
         """What public numbers tell of too much noise; empty where they tell of none."""
-        n, d = self._count(budget, rows), self._coordinates(rows)
+        n, d = public_count(budget, rows, self.n), self._coordinates(rows)
         multiplier = math.sqrt(2) / budget.epsilon if budget.pure else noise_multiplier(budget.epsilon, budget.delta)
         length = math.sqrt(d * (d + 1)) / budget.epsilon if budget.pure else multiplier * math.sqrt(d)
         if n is not None and n < TOO_FEW * multiplier:
@@ -197,25 +174,6 @@ class LinearClassifier(PrivateClassifier):
     def _length(self, X: Floats) -> Floats | None:
         """By what the score of each row is divided, made of that row alone; None for nothing."""
         return None
-
-
-@dataclass(frozen=True)
-class FoundLabels(Inside):
-    """The labels that many rows hold: noisy counts above a threshold."""
-
-    name: str
-    proof = "threshold"
-    pays = (Approximate,)
-    replayable = False  # how many labels are tried is not public
-
-    def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
-        """The labels found; how many there are of each is not told."""
-        assert isinstance(event, Approximate)
-        epsilon, delta = event.epsilon, event.delta
-        if budget.neighbours == "replace-one":  # a removal and an addition: (2ε, (1 + e^ε)δ)
-            epsilon = min(epsilon / 2, 100.0)
-            delta *= math.exp(-epsilon) / 2 * (1 - 1e-12)
-        return ordered(select_keys(rows.tally(), epsilon, delta, rng)), None
 
 
 def as_array(labels: Sequence[Any]) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from discreet.accounting import curves
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours, choice
-from discreet.curator import Curator
 from discreet.engines import Rows
 from discreet.events import Choice, Composed, Event, Gaussian, Pure, flatten
 from discreet.images import missing
@@ -26,6 +25,7 @@ from discreet.mechanisms.keystream import Keystream
 from discreet.models.classifier import PrivateClassifier
 from discreet.models.families import FAMILIES, Conjunction, Stump
 from discreet.query import Batch, BoundedSum, Exact, OneHot
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -121,13 +121,13 @@ class HypothesisClass(PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _fit(self, curator: Curator) -> None:
-        if self._given is None and not isinstance(self.hypotheses, str):
-            self._given = Bounds(-FREE, FREE).matched(curator.width)
+    def _fit(self, task: Task) -> None:
+        curator = task.curator
         if not isinstance(self.hypotheses, str):
-            assert self._given is not None
-            _rehearse(self.hypotheses, self._given.centre)
-        bounds, (share,) = self._deal(curator, choice(1.0))
+            task = replace(task, bounds=task.bounds or Bounds(-FREE, FREE).matched(curator.width))
+            assert task.bounds is not None
+            _rehearse(self.hypotheses, task.bounds.centre)
+        bounds, (share,) = task.deal(choice(1.0))
         labels = self.classes_.tolist()
         listed = self._listed(bounds, labels)
 

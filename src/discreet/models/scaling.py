@@ -68,3 +68,9 @@ def indicators(bounds: Bounds, intercept: bool) -> NDArray[np.bool_]:
     """Which features are indicators, as far as public facts tell: those within 0 and 1."""
     least = 0.0 if intercept else -1.0  # without an intercept bounds are around zero
     return np.asarray((bounds.lower == least) & (bounds.upper == 1))
+
+
+def around_zero(bounds: Bounds) -> Bounds:
+    """Bounds with zero in their middle: without an intercept nothing can make up for a shift."""
+    far = np.maximum(np.abs(bounds.lower), np.abs(bounds.upper))
+    return Bounds(-far, far, bounds.target, bounds.classes)

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal, get_args
 
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours
-from discreet.curator import Curator
 from discreet.ledger import Ledger
 from discreet.models.classifier import LinearClassifier
 from discreet.models.erm.losses import HuberHinge
 from discreet.models.erm.objective import objective, objective_pure
 from discreet.models.erm.output import output
-from discreet.models.erm.problem import PASSES, RADIUS, Problem, Unit
+from discreet.models.erm.problem import PASSES, RADIUS, Objective, Unit
+from discreet.task import Task
 
 Method = Literal["auto", "objective", "output"]
 
@@ -137,32 +137,14 @@ class LinearSVC(LinearClassifier):
         HuberHinge(self.h)  # raises if it is none
         return budget
 
-    def _fit(self, curator: Curator) -> None:
-        known = self._known()
-        problem = Problem(
-            curator,
-            self._asked,
-            lambda *parts: self._deal(curator, *parts),
-            HuberHinge(self.h),
-            lambda: len(self.classes_),
-            None if known is None else len(known),
-            self.strength,
-            self.radius,
-            self._public_count,
-            self.max_passes,
-            self._remark,
-            self._to_come,
-        )
-        theta = self._theta(problem)
+    def _fit(self, task: Task) -> None:
+        theta = self._theta(task, Objective(HuberHinge(self.h), self.strength, self.radius, self.max_passes))
         self.coef_, self.intercept_ = Unit.by(self.bounds_).units(theta)
 
-    def _theta(self, problem: Problem) -> Any:
+    def _theta(self, task: Task, penalised: Objective) -> Any:
         """One line of coefficients per class, of rows of length 1."""
-        method = output if self.method == "output" else objective_pure if problem.budget.pure else objective
-        return method(problem)
-
-    def _remark(self, remark: str) -> None:
-        self._notes += (remark,)
+        method = output if self.method == "output" else objective_pure if task.budget.pure else objective
+        return method(task, penalised)
 
     def _length(self, X: Any) -> Any:
         """The length of (z, 1): scores are the margins that the model was trained on."""

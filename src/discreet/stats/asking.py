@@ -16,16 +16,17 @@ from numpy.typing import NDArray
 from discreet.accounting import noise_multiplier
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours, Part, Share, check_unit
-from discreet.curator import Bound, Curator, noise_source
+from discreet.curator import Bound, Curator
 from discreet.engines.opening import as_rows, is_lazy, is_rows
 from discreet.engines.tables import as_column
 from discreet.errors import ReadError
 from discreet.labels import unit_name
 from discreet.ledger import Ledger, open_ledger
 from discreet.query import Batch
-from discreet.ranges import NOTE, with_bounds
 from discreet.release import Release
-from discreet.retry import Attempt, Overtaken, Retrying, reading_of
+from discreet.retry import Attempt, Retrying
+from discreet.session import open_task, public_count, refuse_count, run_once
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float] | Bounds | None
@@ -57,26 +58,39 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Question:
-    """One question to one data set: the promise, the curator, and what is public."""
+    """One question to one data set: its task, and how sure its interval is to be."""
 
-    curator: Curator
-    budget: Budget
-    n: int | None
+    task: Task
     confidence: float
+
+    @property
+    def curator(self) -> Curator:
+        """Answers."""
+        return self.task.curator
+
+    @property
+    def budget(self) -> Budget:
+        """What may be spent."""
+        return self.task.budget
+
+    @property
+    def n(self) -> int | None:
+        """The number of rows, if somebody said it."""
+        return self.task.n
 
     @property
     def order(self) -> Any:
         """The norm to bound sums in: ℓ1 for Laplace noise, ℓ2 for Gaussian."""
         return 1 if self.budget.pure else 2
 
-    def deal(self, bounds: Range, *parts: float | Part) -> tuple[Bounds, tuple[Share, ...], tuple[str, ...]]:
-        """The bounds, given or paid for, a share for each part, and notes for the reader."""
+    def deal(self, bounds: Range, *parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
+        """The bounds, given or paid for, and a share for each part."""
         if bounds is not None:
-            return self.public(bounds), self.budget.split(*parts), ()
-        found, shares = with_bounds(self.curator, self.budget, parts, target=False)
+            return replace(self.task, bounds=self.public(bounds)).deal(*parts)
+        found, shares = self.task.deal(*parts)
         ranges = ", ".join(f"[{a:.6g}, {b:.6g}]" for a, b in zip(found.lower, found.upper, strict=True))
-        clipped = f"the answer and its interval are of values clipped to {ranges}"
-        return found, shares, (NOTE, clipped)
+        self.task.note(f"the answer and its interval are of values clipped to {ranges}")
+        return found, shares
 
     def public(self, bounds: tuple[float, float] | Bounds) -> Bounds:
         """The bounds given, one pair per column."""
@@ -92,9 +106,8 @@ class Question:
 
     def answer(self, name: str, value: Any, std: Any, interval: Any = None, **more: Any) -> Release:
         """The release of this question."""
-        whole = self.curator.summary(name, self.budget)
         confidence = None if interval is None else self.confidence
-        return replace(whole, value=value, std=std, interval=interval, confidence=confidence, **more)
+        return replace(self.task.receipt(name), value=value, std=std, interval=interval, confidence=confidence, **more)
 
 
 def ask(
@@ -121,16 +134,13 @@ def ask(
     if not isinstance(confidence, (numbers.Real, np.floating)) or not 0 < confidence < 1:
         raise ValueError(f"The `confidence` of {name} must be a number within (0, 1). Got {confidence!r}.")
     rows = as_rows(X if is_rows(X) or is_lazy(X) else as_table(X, numeric), numeric=numeric, unit=unit)
-    if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0):
-        raise ValueError(f"The `n` of {name} must be a whole number >= 0. Got {n!r}.")
+    refuse_count(name, n)
     budget = _lighter(budget, options, wider(rows.width) if callable(wider) else wider)
     ledger = open_ledger(options.get("ledger"), budget)
-    budget.warn_of_delta(rows.count_replace_one() if budget.neighbours == "replace-one" else n)
+    budget.warn_of_delta(public_count(budget, rows, n))
     bound = None if unit is None else Bound(limit)
-    reading = reading_of(ledger, budget)
-    curator = Curator(reading.of(rows), ledger, name, noise_source(options.get("random_state")), bound)
-    reading.charges = curator._charges
-    return Question(curator, budget, n, float(confidence))
+    task = open_task(name, rows, budget, ledger, bound=bound, random_state=options.get("random_state"), n=n)
+    return Question(task, float(confidence))
 
 
 def one_cell(options: Options) -> float:
@@ -180,23 +190,9 @@ def retried(statistic: Callable[P, Release]) -> Callable[P, Release]:
     def ask_again(*arguments: P.args, **options: P.kwargs) -> Release:
         attempt = _attempt(statistic, options.get("ledger"), signature.bind(*arguments, **options))
         if attempt is not None:
-            if isinstance(attempt.stored, Release):
-                return attempt.stored
             options["ledger"] = attempt
-        try:
-            with Forgetting():
-                answer = (
-                    statistic(*arguments, **options)
-                    if attempt is None
-                    else attempt.run(lambda: statistic(*arguments, **options))
-                )
-        except Overtaken as other:
-            if attempt is None or not isinstance(other.released, Release):
-                raise
-            return other.released
-        if attempt is not None:
-            answer = attempt.release(answer)
-        return answer
+        with Forgetting():
+            return run_once(attempt, lambda: statistic(*arguments, **options))
 
     return ask_again
 

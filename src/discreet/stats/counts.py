@@ -83,9 +83,9 @@ def histogram(
     if categories is not None:
         labels = _lists(categories, width)
         cells, shape, axes = _label_cells(labels), tuple(map(len, labels)), tuple(map(tuple, labels))
-        share, notes = question.budget.whole("counts"), tuple[str, ...]()
+        share = question.budget.whole("counts")
     else:
-        edges, share, notes = _edges(question, bins, bounds)
+        edges, share = _edges(question, bins, bounds)
         cells, shape, axes = (
             _edge_cells(edges),
             tuple(len(e) - 1 for e in edges),
@@ -102,7 +102,7 @@ def histogram(
     value = noisy.value.reshape(shape)
     low, high = around_counts(noisy, question.confidence)
     interval = low.reshape(shape), high.reshape(shape)
-    return question.answer("histogram", value, noisy.std, interval, axes=axes, notes=notes)
+    return question.answer("histogram", value, noisy.std, interval, axes=axes)
 
 
 def _lists(categories: Any, width: int) -> list[list[Any]]:
@@ -116,17 +116,17 @@ def _lists(categories: Any, width: int) -> list[list[Any]]:
     return lists
 
 
-def _edges(question: Question, bins: Any, bounds: Range) -> tuple[list[NDArray[Any]], Any, tuple[str, ...]]:
+def _edges(question: Question, bins: Any, bounds: Range) -> tuple[list[NDArray[Any]], Any]:
     per_column = _per_column(bins, question.curator.width)
     if _are_edges(per_column):
         share = question.budget.whole("counts")
-        return [_checked(np.asarray(part, np.float64)) for part in per_column], share, ()
+        return [_checked(np.asarray(part, np.float64)) for part in per_column], share
     numbers = [_number(part) for part in per_column]
     if math.prod(numbers) > MOST_CELLS:
         raise ValueError(f"A histogram has at most {MOST_CELLS} cells. Got {math.prod(numbers)}.")
-    found, (share,), notes = question.deal(bounds, counts(1))
+    found, (share,) = question.deal(bounds, counts(1))
     edges = [np.linspace(low, high, k + 1) for low, high, k in zip(found.lower, found.upper, numbers, strict=True)]
-    return edges, share, notes
+    return edges, share
 
 
 def _per_column(bins: Any, width: int) -> list[Any]:

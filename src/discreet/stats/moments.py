@@ -34,7 +34,7 @@ def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, 
     True
     """
     question = ask("sum", x, epsilon, delta, options, wider=math.inf if bounds is None else math.sqrt)
-    found, (share,), notes = question.deal(bounds, 1)
+    found, (share,) = question.deal(bounds, 1)
     whole = question.curator.sharing
     known = question.n is not None and not whole
     centre = found.centre if known else np.zeros(len(found.lower))
@@ -54,7 +54,7 @@ def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, 
     value, std = noisy.value * largest + (question.n or 0) * centre * known, noisy.std * largest
     half = reach(question.confidence, 0.0, (std,), noisy.event)
     value, std, half = (_single(part) for part in (value, std, half))
-    return question.answer("sum", value, std, (value - half, value + half), notes=notes)
+    return question.answer("sum", value, std, (value - half, value + half))
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _powers(question: Question, x: Any, bounds: Range, weights: tuple[float, flo
     """(1, z, z²) of one column, in one release; the weights deal the noise among them."""
     if question.curator.width != 1:
         raise ValueError("This statistic is of one column. Hint: `covariance` takes a table.")
-    found, (share,), notes = question.deal(bounds, 1)
+    found, (share,) = question.deal(bounds, 1)
     known = question.n is not None
     dealt = np.array(weights[1:] if known else weights)
 
@@ -122,8 +122,8 @@ def _powers(question: Question, x: Any, bounds: Range, weights: tuple[float, flo
     # SOLVE
     value, std = noisy.value / dealt, noisy.std / dealt
     if question.n is not None:
-        return found, Powers(float(question.n), value, np.array([0.0, *std]), noisy), notes
-    return found, Powers(float(value[0]), value[1:], std, noisy), notes
+        return found, Powers(float(question.n), value, np.array([0.0, *std]), noisy)
+    return found, Powers(float(value[0]), value[1:], std, noisy)
 
 
 @retried
@@ -142,9 +142,9 @@ def mean(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0,
     True
     """
     question = ask("mean", x, epsilon, delta, options, wider=_wider(MEAN, bounds, options))
-    found, power, notes = _powers(question, x, bounds, MEAN)
+    found, power = _powers(question, x, bounds, MEAN)
     value, std, interval = mean_of(power, found, question.confidence)
-    return question.answer("mean", value, std, interval, notes=notes)
+    return question.answer("mean", value, std, interval)
 
 
 def mean_of(power: Powers, bounds: Bounds, confidence: float) -> tuple[float, float, tuple[float, float]]:
@@ -173,7 +173,7 @@ def variance(
     True
     """
     question = ask("variance", x, epsilon, delta, options, wider=_wider(VARIANCE, bounds, options))
-    found, power, notes = _powers(question, x, bounds, VARIANCE)
+    found, power = _powers(question, x, bounds, VARIANCE)
     m, q, v = power.mean, power.square, power.most_variance
     noises = (
         power.std[2] / power.fewest,
@@ -187,7 +187,7 @@ def variance(
     scale = float(found.half[0]) ** 2
     low, high = np.clip([power.variance - half, power.variance + half], 0, 1) * scale
     std = float(np.linalg.norm(noises)) * scale
-    return question.answer("variance", power.variance * scale, std, (float(low), float(high)), notes=notes)
+    return question.answer("variance", power.variance * scale, std, (float(low), float(high)))
 
 
 @retried
@@ -206,7 +206,7 @@ def covariance(
     (2, 2)
     """
     question = ask("covariance", X, epsilon, delta, options)
-    found, (share,), notes = question.deal(bounds, 1)
+    found, (share,) = question.deal(bounds, 1)
     d = len(found.lower) + 1
 
     # BOUND: (1, z), z in [-1, 1]
@@ -242,7 +242,7 @@ def covariance(
     scale = np.outer(found.half, found.half)
     interval = (np.maximum(value - half, -1) * scale, np.minimum(value + half, 1) * scale)
     total = np.sqrt(np.add.reduce([np.square(part) for part in noises])) * scale
-    return question.answer("covariance", value * scale, total, interval, notes=notes)
+    return question.answer("covariance", value * scale, total, interval)
 
 
 def _nearest_psd(matrix: Floats) -> Floats:

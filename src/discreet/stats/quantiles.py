@@ -68,7 +68,7 @@ def _quantile(
     # for each rank the quantile itself and the two ends of its interval; these need a count, which may be public
     values, ends = [choice(2.5)] * len(ranks), [choice(1.0)] * (0 if alone else 2 * len(ranks))
     for_count = [counts(0.5 * len(ranks))] if ends and question.n is None else []
-    found, shares, notes = question.deal(bounds, *values, *ends, *for_count)
+    found, shares = question.deal(bounds, *values, *ends, *for_count)
     low, step = float(found.lower[0]), float(found.upper[0] - found.lower[0]) / cells
 
     # BOUND + SUMMARISE: each row adds one to its cell
@@ -92,7 +92,7 @@ def _quantile(
     value = low + step * (here + 0.5)
     interval = low + step * np.minimum(first, here), low + step * (np.maximum(last, here) + 1)
     told: Any = (value, interval) if np.ndim(q) else (value.item(), (interval[0].item(), interval[1].item()))
-    return question.answer(name, told[0], None, None if alone else told[1], notes=notes)
+    return question.answer(name, told[0], None, None if alone else told[1])
 
 
 def _ends(

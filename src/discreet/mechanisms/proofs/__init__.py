@@ -134,7 +134,7 @@ def follow(proof: Path, renamed: Mapping[str, str], moved: Mapping[str, str]) ->
     ----------
     proof : the file.
     renamed : new names of what the code calls, by their former ones.
-    moved : new modules, by their former ones, as a proof names them.
+    moved : new places of modules, classes or functions, by their former ones, as a proof names them.
     """
     former = {new: old for old, new in renamed.items()}
     if len(former) < len(renamed):
@@ -157,7 +157,7 @@ def follow(proof: Path, renamed: Mapping[str, str], moved: Mapping[str, str]) ->
 
 def _follow_name(name: str, renamed: Mapping[str, str], moved: Mapping[str, str]) -> str:
     for old, new in moved.items():
-        if name.startswith(f"{old}."):
+        if f"{name}.".startswith(f"{old}."):
             name = f"{new}{name.removeprefix(old)}"
             break
     return ".".join(renamed.get(part, part) for part in name.split("."))

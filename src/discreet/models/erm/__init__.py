@@ -3,6 +3,6 @@
 from discreet.models.erm.losses import HuberHinge, Logistic
 from discreet.models.erm.objective import objective, objective_pure
 from discreet.models.erm.output import output
-from discreet.models.erm.problem import Problem
+from discreet.models.erm.problem import Objective
 
-__all__ = ["HuberHinge", "Logistic", "Problem", "objective", "objective_pure", "output"]
+__all__ = ["HuberHinge", "Logistic", "Objective", "objective", "objective_pure", "output"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import noise_multiplier
-from discreet.budget import Budget, Share
+from discreet.budget import Budget, Part, Share, inside
 from discreet.engines import Rows
 from discreet.events import Event, Gaussian
 from discreet.images import missing
@@ -18,9 +18,10 @@ from discreet.inside import Inside
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.classifier import TOO_FEW
-from discreet.models.erm.problem import Problem
+from discreet.models.erm.problem import MOST
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
+from discreet.task import Task
 
 FINE = 31  # noise is at least 2^31 steps of the grid it is added on, or the grid is of single rows
 SURE = 40.0  # deviations: beyond is a part e^(-40²/2) < 1e-347 of all chances, and the smallest float is 5e-324
@@ -29,28 +30,30 @@ FOR_COUNT_APART = 0.03  # the same, where the rest of the plan is an (ε, δ), w
 FEW = "perhaps too few rows for this budget, as their noisy count has it: what was learnt may be mostly noise"
 
 
-def counting(problem: Problem, weight: float = FOR_COUNT) -> list[float]:
+def counting(task: Task, weight: float = FOR_COUNT) -> list[Part]:
     """What the limit costs, as the last part of a plan: nothing, where the number of rows is public."""
-    if problem.n is not None:
+    if task.n is not None:
+        if task.n > MOST:
+            raise ValueError(f"The `n` of a minimum must be within 0 and 2^50. Got {task.n!r}.")
         return []
-    if problem.budget.pure:
+    if task.budget.pure:
         raise ValueError(
             "This method with delta = 0 needs an upper limit on the number of rows that is public. Hint: give n=... "
             "(with a `unit` the number of units, and no `max_rows_per_unit`), or choose delta > 0, or, of "
             'LogisticRegression, method="auto".'
         )
-    return [weight]
+    return [inside(weight)]
 
 
-def limit(problem: Problem, shares: tuple[Share, ...]) -> tuple[float, tuple[Share, ...]]:
+def limit(task: Task, shares: tuple[Share, ...]) -> tuple[float, tuple[Share, ...]]:
     """A limit that holds for the rows and for neighbours of them, and the shares but that of the count."""
-    group = problem.curator.group
-    if problem.n is not None:
-        return float(max(1, problem.n + (group if problem.budget.neighbours == "add-remove" else 0))), shares
+    group = task.curator.group
+    if task.n is not None:
+        return float(max(1, task.n + (group if task.budget.neighbours == "add-remove" else 0))), shares
     *rest, share = shares
-    count = problem.curator.run(NoisyCount("count"), share)
-    if float(count.value) < TOO_FEW * noise_multiplier(problem.budget.epsilon, problem.budget.delta):
-        problem.remark(FEW)
+    count = task.curator.run(NoisyCount("count"), share)
+    if float(count.value) < TOO_FEW * noise_multiplier(task.budget.epsilon, task.budget.delta):
+        task.note(FEW)
     return above(count, group), tuple(rest)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting import epsilon, gauss
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Part, Share, approximate, minimum, radial
+from discreet.budget import Budget, Part, Share, approximate, inside, minimum, radial
 from discreet.curator import deal
 from discreet.engines import Rows
 from discreet.events import Approximate, Composed, Event, Gaussian, Minimum, Pure
@@ -24,7 +24,8 @@ from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.limit import FOR_COUNT_APART, counting, limit
 from discreet.models.erm.output import noised
 from discreet.models.erm.passes import capped, refuse_weak
-from discreet.models.erm.problem import WEAKEST, Problem, Unit, columns_of, moved
+from discreet.models.erm.problem import WEAKEST, Objective, Unit, columns_of, moved
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ TAIL = 46.0  # standard deviations beyond which no Gaussian length is expected: 
 RARE = 64.0  # in the exponent of a probability that pure ε absorbs
 
 
-def objective(problem: Problem) -> Floats:
+def objective(task: Task, objective: Objective) -> Floats:
     """Coefficients of least regularised loss plus b·θ, with b Gaussian.
 
     The objective of a class is Σ loss(±u·θ) + Λ/2·‖θ‖² + b·θ over a ball, rows u in the unit ball, slopes of the loss
@@ -68,80 +69,80 @@ def objective(problem: Problem) -> Floats:
     Iyengar and others, "Towards practical differentially private convex optimization", S&P 2019, for noise that covers
     an inexact minimum.
     """
-    if problem.budget.pure:
+    if task.budget.pure:
         raise ValueError("Objective perturbation with Gaussian noise needs delta > 0. Hint: method='objective-pure'.")
-    refuse_weak(problem)
-    bounds, shares, events, strength = _shares(problem)
+    refuse_weak(task, objective)
+    bounds, shares, events, strength = _shares(task, objective)
 
     # BOUND: rows in the unit ball
     image, columns = Unit.by(bounds), len(events) - 1
 
     # SUMMARISE and PRIVATISE: how many rows there may be; the minimum of the noised objective, inside the curator; then
     # noise for its error
-    rows, shares = limit(problem, shares)
+    rows, shares = limit(task, shares)
     scale = _multiplier(events[0])
     minimiser = Minimiser(
         image,
-        problem.loss,
+        objective.loss,
         columns,
         strength,
-        float(problem.radius),
+        float(objective.radius),
         finest(scale, strength, _noise(events[-1])),
         rows,
         push=scale * (math.sqrt(image.width) + TAIL),
         blur=math.sqrt(image.width) * _unit(scale),
     )
-    noisy = PerturbedMinimum("coefficients", capped(minimiser, problem), events)
-    return np.asarray(problem.curator.run(noisy, *shares).value)
+    noisy = PerturbedMinimum("coefficients", capped(minimiser, task, objective), events)
+    return np.asarray(task.curator.run(noisy, *shares).value)
 
 
-def _shares(problem: Problem) -> tuple[Bounds, tuple[Share, ...], tuple[Event, ...], float]:
+def _shares(task: Task, objective: Objective) -> tuple[Bounds, tuple[Share, ...], tuple[Event, ...], float]:
     """Bounds, shares, what the first of them pay for (a minimum for each class, noise), and Λ."""
-    _refuse_faint(problem, inner(Approximate(problem.budget.epsilon, problem.budget.delta), problem.budget).epsilon)
-    if problem.known is not None and problem.budget.neighbours == "add-remove" and problem.curator.group == 1:
-        strength, parts = _parts(problem, problem.budget, columns_of(problem.known))
-        bounds, shares = problem.deal(*parts, *counting(problem))
-        return bounds, shares, tuple(problem.curator.buys(share) for share in shares[: len(parts)]), strength
-    bounds, shares = problem.deal(approximate(1 - FOR_COUNT_APART), *counting(problem, FOR_COUNT_APART))
-    paid = problem.curator.buys(shares[0])
+    _refuse_faint(task, objective, inner(Approximate(task.budget.epsilon, task.budget.delta), task.budget).epsilon)
+    if task.classes is not None and task.budget.neighbours == "add-remove" and task.curator.group == 1:
+        strength, parts = _parts(task, objective, task.budget, columns_of(len(task.classes)))
+        bounds, shares = task.deal(*parts, *counting(task))
+        return bounds, shares, tuple(task.curator.buys(share) for share in shares[: len(parts)]), strength
+    bounds, shares = task.deal(approximate(1 - FOR_COUNT_APART), *counting(task, FOR_COUNT_APART))
+    paid = task.curator.buys(shares[0])
     assert isinstance(paid, Approximate)
-    budget = inner(paid, problem.budget)
-    strength, parts = _parts(problem, budget, columns_of(problem.classes()))
+    budget = inner(paid, task.budget)
+    strength, parts = _parts(task, objective, budget, columns_of(len(bounds.classes or ())))
     return bounds, shares, deal(budget.split(*parts)[0].plan), strength
 
 
-def _parts(problem: Problem, budget: Budget, columns: int) -> tuple[float, list[float | Part]]:
+def _parts(task: Task, objective: Objective, budget: Budget, columns: int) -> tuple[float, list[float | Part]]:
     """Λ and the parts of a plan."""
-    enough = rule(budget, problem.loss.curvature, columns, problem.width)
-    strength = _strong(problem, enough, budget.epsilon / columns)
-    excess = math.log1p(problem.loss.curvature / strength)
-    return strength, [*[minimum((1 - FOR_ERROR) / columns, excess)] * columns, FOR_ERROR]
+    enough = rule(budget, objective.loss.curvature, columns, task.width)
+    strength = _strong(task, objective, enough, budget.epsilon / columns)
+    excess = math.log1p(objective.loss.curvature / strength)
+    return strength, [*[minimum((1 - FOR_ERROR) / columns, excess)] * columns, inside(FOR_ERROR)]
 
 
-def _strong(problem: Problem, enough: float, each: float) -> float:
+def _strong(task: Task, objective: Objective, enough: float, each: float) -> float:
     """Λ as given; `enough` if none is, or, as it may be too late to refuse, if its excess takes all a class has."""
-    if problem.strength is None:
+    if objective.strength is None:
         return enough
-    if not _faint(problem, each):
-        return float(problem.strength)
-    problem.remark(f"the penalty was raised to Λ = {enough:.3g}, as the excess of the one given takes all of ε")
+    if not _faint(task, objective, each):
+        return float(objective.strength)
+    task.note(f"the penalty was raised to Λ = {enough:.3g}, as the excess of the one given takes all of ε")
     return enough
 
 
-def _faint(problem: Problem, each: float) -> bool:
+def _faint(task: Task, objective: Objective, each: float) -> bool:
     """Whether the excess of the Λ given takes all of the ε that a class has."""
-    assert problem.strength is not None
-    return math.log1p(problem.loss.curvature / problem.strength) >= each * (1 - 1e-6)
+    assert objective.strength is not None
+    return math.log1p(objective.loss.curvature / objective.strength) >= each * (1 - 1e-6)
 
 
-def _refuse_faint(problem: Problem, epsilon: float) -> None:
+def _refuse_faint(task: Task, objective: Objective, epsilon: float) -> None:
     """Raise, before anything is charged, where the excess of a given Λ surely takes all of ε."""
-    curvature, each = problem.loss.curvature, epsilon / columns_of(problem.known or 2)
-    if problem.strength is not None and _faint(problem, each):
+    curvature, each = objective.loss.curvature, epsilon / columns_of(len(task.classes or (0, 1)))
+    if objective.strength is not None and _faint(task, objective, each):
         raise ValueError(
             f"The `strength` must be larger than {curvature / math.expm1(each):.3g} for this epsilon: the excess of a "
             f"minimum, log(1 + {curvature:g}/strength), is a part of ε that no noise takes away, and a class has "
-            f"{each:.3g}. Got {problem.strength!r}. Hint: {_enough(each, curvature):.3g}, or None for a public rule."
+            f"{each:.3g}. Got {objective.strength!r}. Hint: {_enough(each, curvature):.3g}, or None for a public rule."
         )
 
 
@@ -180,7 +181,7 @@ def _enough(budget: float, curvature: float) -> float:
     return curvature / math.expm1(min(FOR_EXCESS * budget, 30.0))
 
 
-def objective_pure(problem: Problem) -> Floats:
+def objective_pure(task: Task, objective: Objective) -> Floats:
     """The same with δ = 0: b of a density ∝ exp(-r‖b‖).
 
     One row moves the b that belongs to a minimum by at most 1, and the volume around it by a factor between 1 and
@@ -197,38 +198,38 @@ def objective_pure(problem: Problem) -> Floats:
     ----------
     Chaudhuri, Monteleoni & Sarwate, "Differentially private empirical risk minimization", JMLR 2011, algorithm 2.
     """
-    if not problem.budget.pure:
+    if not task.budget.pure:
         raise ValueError("Pure objective perturbation is for delta = 0. Hint: method='objective'.")
-    counting(problem)  # raises where no limit is public
-    refuse_weak(problem)
-    _refuse_faint(problem, problem.budget.epsilon)
-    bounds, (first, second) = problem.deal(radial(1 - FOR_ERROR_PURE), radial(FOR_ERROR_PURE))
-    events = problem.curator.buys(first), problem.curator.buys(second)
-    columns, epsilons = columns_of(problem.classes()), [_epsilon(event) for event in events]
+    counting(task)  # raises where no limit is public
+    refuse_weak(task, objective)
+    _refuse_faint(task, objective, task.budget.epsilon)
+    bounds, (first, second) = task.deal(inside(radial(1 - FOR_ERROR_PURE)), inside(radial(FOR_ERROR_PURE)))
+    events = task.curator.buys(first), task.curator.buys(second)
+    columns, epsilons = columns_of(len(bounds.classes or ())), [_epsilon(event) for event in events]
 
     # BOUND: rows in the unit ball
     image = Unit.by(bounds)
 
     # SUMMARISE and PRIVATISE: as above
-    curvature, each = problem.loss.curvature, epsilons[0] / columns
-    noise = moved(problem.budget) * image.width / each
-    strength = _strong(problem, max(_enough(each, curvature), noise / REACH, WEAKEST), each)
-    rate = rate_of(each, curvature / strength, problem.budget)
+    curvature, each = objective.loss.curvature, epsilons[0] / columns
+    noise = moved(task.budget) * image.width / each
+    strength = _strong(task, objective, max(_enough(each, curvature), noise / REACH, WEAKEST), each)
+    rate = rate_of(each, curvature / strength, task.budget)
     fine = finest(1 / rate, strength, 1 / epsilons[1])
-    exponent = epsilons[1] * problem.radius / fine + RARE + math.log(columns)
+    exponent = epsilons[1] * objective.radius / fine + RARE + math.log(columns)
     minimiser = Minimiser(
         image,
-        problem.loss,
+        objective.loss,
         columns,
         strength,
-        float(problem.radius),
+        float(objective.radius),
         fine,
-        limit(problem, ())[0],
+        limit(task, ())[0],
         push=2 * (image.width + exponent) / rate,
         blur=math.sqrt(image.width) * _unit(1 / rate),
     )
-    noisy = PerturbedMinimum("coefficients", capped(minimiser, problem), events)
-    return np.asarray(problem.curator.run(noisy, first, second).value)
+    noisy = PerturbedMinimum("coefficients", capped(minimiser, task, objective), events)
+    return np.asarray(task.curator.run(noisy, first, second).value)
 
 
 def rate_of(each: float, excess: float, budget: Budget) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.budget import Budget, radial
+from discreet.budget import Budget, inside, radial
 from discreet.engines import Rows
 from discreet.events import Event, Gaussian, Pure
 from discreet.inside import Inside
@@ -20,7 +20,8 @@ from discreet.mechanisms.norm import add_norm
 from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.limit import FOR_COUNT, counting, limit
 from discreet.models.erm.passes import capped, refuse_weak
-from discreet.models.erm.problem import WEAKEST, Problem, Unit, columns_of, moved
+from discreet.models.erm.problem import WEAKEST, Objective, Unit, columns_of, moved
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ SLIGHT = 2.0**-10  # the tolerance of the minimum, as a part of what one row mov
 LENGTH = 2.5  # of the noise in the coefficients of a class, where Λ follows the rule
 
 
-def output(problem: Problem) -> Floats:
+def output(task: Task, objective: Objective) -> Floats:
     """Coefficients of least regularised loss, with noise as large as one row can move them.
 
     The objective is Σ loss(±u·θ) + Λ/2·‖θ‖² over a ball, rows u in the unit ball, slopes of the loss within -1 and 0.
@@ -56,21 +57,21 @@ def output(problem: Problem) -> Floats:
     ----------
     Chaudhuri, Monteleoni & Sarwate, "Differentially private empirical risk minimization", JMLR 2011, algorithm 1.
     """
-    refuse_weak(problem)
-    bounds, shares = problem.deal(radial(1 - FOR_COUNT), *counting(problem))
-    columns, event = columns_of(problem.classes()), problem.curator.buys(shares[0])
+    refuse_weak(task, objective)
+    bounds, shares = task.deal(inside(radial(1 - FOR_COUNT)), *counting(task))
+    columns, event = columns_of(len(bounds.classes or ())), task.curator.buys(shares[0])
 
     # BOUND: rows in the unit ball
     image = Unit.by(bounds)
 
     # SUMMARISE and PRIVATISE: how many rows there may be; the minimum, inside the curator; then noise
-    rows, (share,) = limit(problem, shares)
-    noise = moved(problem.budget) * length(event, columns, image.width)
-    strength = float(problem.strength or max(noise / LENGTH, WEAKEST))
-    radius, finest = float(problem.radius), tolerance(strength)
-    minimiser = Minimiser(image, problem.loss, columns, strength, radius, finest, rows)
-    noisy = NoisyMinimum("coefficients", capped(minimiser, problem))
-    return np.asarray(problem.curator.run(noisy, share).value)
+    rows, (share,) = limit(task, shares)
+    noise = moved(task.budget) * length(event, columns, image.width)
+    strength = float(objective.strength or max(noise / LENGTH, WEAKEST))
+    radius, finest = float(objective.radius), tolerance(strength)
+    minimiser = Minimiser(image, objective.loss, columns, strength, radius, finest, rows)
+    noisy = NoisyMinimum("coefficients", capped(minimiser, task, objective))
+    return np.asarray(task.curator.run(noisy, share).value)
 
 
 def tolerance(strength: float) -> float:

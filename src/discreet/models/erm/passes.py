@@ -7,50 +7,51 @@ from dataclasses import replace
 
 from discreet.bounds import Bounds
 from discreet.models.erm.accelerated import Minimiser
-from discreet.models.erm.problem import Problem, Unit
+from discreet.models.erm.problem import Objective, Unit
+from discreet.task import Task
 
 STEP = 2.0 ** (1 / 8)  # from one Λ that is tried to the next
 LARGEST = 2.0**40  # of a Λ that may be given
 FINEST, COARSEST = 2.0**-16, 2.0**-8  # tolerances that methods ask for
 
 
-def refuse_weak(problem: Problem) -> None:
+def refuse_weak(task: Task, objective: Objective) -> None:
     """Raise, before anything is charged, where a given Λ surely asks for more passes than there may be."""
-    if problem.strength is None:
+    if objective.strength is None:
         return
     least = Minimiser(
-        Unit.by(Bounds(-1, 1).matched(problem.width - 1)),
-        problem.loss,
+        Unit.by(Bounds(-1, 1).matched(task.width - 1)),
+        objective.loss,
         1,
-        float(problem.strength),
-        float(problem.radius),
+        float(objective.strength),
+        float(objective.radius),
         COARSEST,
-        float(max(1, problem.n or 1)),
+        float(max(1, task.n or 1)),
     )
-    if least.passes > problem.passes:
-        enough = weakest(replace(least, finest=FINEST), problem.passes).strength
+    if least.passes > objective.passes:
+        enough = weakest(replace(least, finest=FINEST), objective.passes).strength
         if enough > LARGEST:
             raise ValueError(
-                f"`max_passes` = {problem.passes:,} passes over the rows are too few for any `strength`: "
-                f"{problem.strength!r} takes {least.passes:,} or more. Hint: a larger `max_passes`."
+                f"`max_passes` = {objective.passes:,} passes over the rows are too few for any `strength`: "
+                f"{objective.strength!r} takes {least.passes:,} or more. Hint: a larger `max_passes`."
             )
         raise ValueError(
-            f"The `strength` must be at least {_rounded_up(enough)} for `max_passes` = {problem.passes:,} passes over "
-            f"the rows. Got {problem.strength!r}, which takes {least.passes:,} or more. Hint: a larger `strength`, or "
-            "a larger `max_passes`."
+            f"The `strength` must be at least {_rounded_up(enough)} for `max_passes` = {objective.passes:,} passes "
+            f"over the rows. Got {objective.strength!r}, which takes {least.passes:,} or more. Hint: a larger "
+            "`strength`, or a larger `max_passes`."
         )
 
 
-def capped(minimiser: Minimiser, problem: Problem) -> Minimiser:
+def capped(minimiser: Minimiser, task: Task, objective: Objective) -> Minimiser:
     """The minimiser; with a Λ that is larger, and a remark, where it would take more passes than there may be.
 
     By then the number of rows may have been paid for, so that it is too late to refuse. A Λ that is raised here has no
     upper limit, unlike one that is given: the proofs ask for none.
     """
-    made = weakest(minimiser, problem.passes)
+    made = weakest(minimiser, objective.passes)
     if made is not minimiser:
-        enough = f"so that {problem.passes:,} passes over the rows are enough"
-        problem.remark(f"the penalty was raised to Λ = {made.strength:.3g}, {enough}")
+        enough = f"so that {objective.passes:,} passes over the rows are enough"
+        task.note(f"the penalty was raised to Λ = {made.strength:.3g}, {enough}")
     return made
 
 

@@ -1,8 +1,7 @@
-"""What the methods of empirical risk minimisation are given, and the rows they see."""
+"""What empirical risk minimisation minimises, and the rows it sees."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Share
-from discreet.curator import Curator
+from discreet.budget import Budget
 from discreet.images import Scaled
 from discreet.models.erm.losses import Loss
 from discreet.query import Batch, Lattice, halved
@@ -28,59 +26,31 @@ PASSES = 20_000  # over the rows, at most, unless given
 FEWEST = 100  # of those that may be given: Λ would have to grow with the number of rows
 
 
-def _silent(remark: str) -> None:
-    pass
-
-
 @dataclass(frozen=True)
-class Problem:
-    """A classification to learn: the right to measure, and what is public.
+class Objective:
+    """What is minimised, over a ball of coefficients: a sum of losses with a penalty.
 
     Attributes
     ----------
-    curator : answers.
-    budget : what may be spent.
-    deal : `bounds, shares = deal(*parts)`: the bounds of the data, and one share of the budget per part. Called once.
-        From then on a row's target is the place of its class.
     loss : of a margin.
-    classes : how many classes there are; asked after `deal`.
-    known : how many, where that is public before; None where `deal` has to find them.
     strength : Λ of the penalty Λ/2·‖θ‖², or None for the method's own public rule.
     radius : of the ball that holds the coefficients.
-    n : the number of rows, or an upper limit of it, where that is public; None where it has to be paid for.
     passes : how many readings of the rows there may be.
-    remark : told what the receipt should say.
-    features : how many features rows will have once `deal` was called, where it maps them; as many as now if None.
     """
 
-    curator: Curator
-    budget: Budget
-    deal: Callable[..., tuple[Bounds, tuple[Share, ...]]]
     loss: Loss
-    classes: Callable[[], int]
-    known: int | None = None
     strength: float | None = None
     radius: float = RADIUS
-    n: int | None = None
     passes: int = PASSES
-    remark: Callable[[str], None] = _silent
-    features: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.passes, bool) or not isinstance(self.passes, (int, np.integer)) or self.passes < FEWEST:
             raise ValueError(f"The `max_passes` must be a whole number >= {FEWEST}. Got {self.passes!r}.")
-        if self.n is not None and not 0 <= self.n <= MOST:
-            raise ValueError(f"The `n` of a minimum must be within 0 and 2^50. Got {self.n!r}.")
         for name in ("strength", "radius"):
             value = getattr(self, name)
             number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
             if not (number and 2.0**-20 <= value <= 2.0**40) and not (name == "strength" and value is None):
                 raise ValueError(f"The `{name}` must be a number within 2^-20 and 2^40. Got {value!r}.")
-
-    @property
-    def width(self) -> int:
-        """The number of coefficients of a class, the intercept among them."""
-        return (self.curator.width if self.features is None else self.features) + 1
 
 
 def moved(budget: Budget) -> int:

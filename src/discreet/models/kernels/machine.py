@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +18,7 @@ from discreet.features.similarity import Kernel
 from discreet.labels import unit_name
 from discreet.models.base import PrivateEstimator
 from discreet.models.kernels.farthest import CANDIDATES
+from discreet.task import Task
 
 SHIFT = ("gaussian", "laplacian")  # kernels of x - z, which have Fourier features
 
@@ -77,17 +79,21 @@ class KernelMachine(PrivateEstimator):
         super()._remember_columns(X, rows)
         self._features()._check(rows.width)  # raises before anything is charged
 
-    def _fit(self, curator: Curator) -> None:
+    def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
+        public = super()._facts(rows, budget)
+        return public | {"features": self.n_components if self.landmarks is None else len(self.landmarks)}
+
+    def _fit(self, task: Task) -> None:
         self.linear_ = linear = self._linear()
-        given = None if self._given is None else self._map(curator, self._given)
-        if given is None:  # the linear model's plan pays for bounds of the rows; then they are mapped
-            linear._mapped = self._map
-            linear._to_come = self.n_components if self.landmarks is None else len(self.landmarks)
+
+        def settle(curator: Curator, bounds: Bounds) -> Bounds:
+            settled: Bounds = linear._settle(curator, self._map(curator, bounds))
+            return settled
+
         try:
-            self._lend(linear, curator, given)
+            linear._fit(replace(task, settle=settle, intercept=bool(getattr(linear, "fit_intercept", True))))
         finally:
-            for name in ("_mapped", "_to_come", "candidates"):
-                linear.__dict__.pop(name, None)
+            linear.__dict__.pop("candidates", None)
             linear.unit = None if self.unit is None else unit_name(self.unit)  # whose rows they are is not kept
         linear.n_features_in_ = len(self.features_.get_feature_names_out())
 
@@ -97,7 +103,8 @@ class KernelMachine(PrivateEstimator):
         curator.map(self.features_.image_)
         if self.method == "pointwise":
             self.linear_.candidates = self._candidates(bounds)
-        return self.features_.out_bounds.matched(curator.width)
+        out = self.features_.out_bounds.matched(curator.width)
+        return Bounds(out.lower, out.upper, bounds.target, bounds.classes)
 
     def _candidates(self, bounds: Bounds) -> Any:
         """Features of public points, for "pointwise" to pick from."""

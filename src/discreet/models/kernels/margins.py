@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.budget import Budget, approximate, radial
+from discreet.budget import Budget, approximate, inside, radial
 from discreet.engines import Rows
 from discreet.events import Approximate, Event, Pure
 from discreet.inside import Inside
@@ -18,10 +18,11 @@ from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.limit import FOR_COUNT_APART, counting, limit
 from discreet.models.erm.output import NoisyMinimum, tolerance
 from discreet.models.erm.passes import capped
-from discreet.models.erm.problem import UNIT, WEAKEST, Problem, Unit, columns_of, moved
+from discreet.models.erm.problem import UNIT, WEAKEST, Objective, Unit, columns_of, moved
 from discreet.models.kernels.farthest import ROUNDS, Farthest, rounds_of, spread
 from discreet.models.svm import LinearSVC
 from discreet.query import Batch
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -55,10 +56,10 @@ class PointwiseSVC(LinearSVC):
     rounds: int = ROUNDS
     candidates: Any = None
 
-    def _theta(self, problem: Problem) -> Floats:
-        main = radial if problem.budget.pure else approximate
-        bounds, shares = problem.deal(main(1 - FOR_COUNT_APART), *counting(problem, FOR_COUNT_APART))
-        columns, radius = columns_of(problem.classes()), float(problem.radius)
+    def _theta(self, task: Task, objective: Objective) -> Floats:
+        main: Any = radial if task.budget.pure else approximate
+        bounds, shares = task.deal(inside(main(1 - FOR_COUNT_APART)), *counting(task, FOR_COUNT_APART))
+        columns, radius = columns_of(len(bounds.classes or ())), float(objective.radius)
 
         # BOUND: rows in the unit ball, the public points among them
         image = Unit.by(bounds)
@@ -66,11 +67,11 @@ class PointwiseSVC(LinearSVC):
         farthest = Farthest(points, self.rounds * columns, math.sqrt(image.width), columns)
 
         # SUMMARISE and PRIVATISE: how many rows there may be; the minimum, inside the curator; then points, and scores
-        rows, (share,) = limit(problem, shares)
-        noise = moved(problem.budget) * spread(rounds_of(problem.curator.buys(share), farthest.rounds)[1])
+        rows, (share,) = limit(task, shares)
+        noise = moved(task.budget) * spread(rounds_of(task.curator.buys(share), farthest.rounds)[1])
         strength = max(noise / NOISE, WEAKEST)
-        exact = Minimiser(image, problem.loss, columns, strength, radius, tolerance(strength), rows)
-        picked = problem.curator.run(FarthestMargins("points", capped(exact, problem), farthest), share).value
+        exact = Minimiser(image, objective.loss, columns, strength, radius, tolerance(strength), rows)
+        picked = task.curator.run(FarthestMargins("points", capped(exact, task, objective), farthest), share).value
 
         # SOLVE: the guess that fits them
         return farthest.guess(picked)

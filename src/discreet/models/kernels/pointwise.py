@@ -10,20 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours, approximate, radial
-from discreet.curator import Curator
+from discreet.budget import Budget, Neighbours, approximate, inside, radial
 from discreet.engines import Rows
 from discreet.errors import NotSupported
 from discreet.events import Approximate, Event, Pure
 from discreet.inside import Inside
 from discreet.ledger import Ledger
 from discreet.mechanisms.keystream import Keystream
+from discreet.models.fit import Fit
 from discreet.models.kernels.farthest import ROUNDS, Farthest, rounds_of, spread
 from discreet.models.linear.model import LinearModel
 from discreet.models.linear.output import BallMinimiser, counted, exact_sum, minimiser, strength
-from discreet.models.linear.problem import Fit, features, target
+from discreet.models.linear.scaled import features, target
 from discreet.models.linear.statistics import Statistics
 from discreet.query import Batch, BoundedSum
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -85,11 +86,11 @@ class PointwiseRegression(LinearModel):
     fit_intercept = True
     candidates: Any = None
 
-    def _fit(self, curator: Curator) -> None:
-        problem = self._problem(curator)
-        main = radial(1 - FOR_COUNT) if problem.budget.pure else approximate(1 - FOR_COUNT)
-        bounds, shares = problem.deal(*([main] if problem.n is not None else [FOR_COUNT, main]))
-        cube, y, d = features(bounds, True), target(bounds), problem.width
+    def _fit(self, task: Task) -> None:
+        curator = task.curator
+        main = inside(radial(1 - FOR_COUNT)) if task.budget.pure else approximate(1 - FOR_COUNT)
+        bounds, shares = task.deal(*([main] if task.n is not None else [FOR_COUNT, main]))
+        cube, y, d = features(bounds, True), target(bounds), task.width
 
         # BOUND: rows in the unit ball, targets in [-1, 1]
         def x(rows: Batch) -> Floats:
@@ -100,7 +101,7 @@ class PointwiseRegression(LinearModel):
         xy, _ = curator.expect(BoundedSum(x, y, norm=1, name="X'y"))
 
         # PRIVATISE: the number of rows, if need be; then points, and the model's values there
-        n = problem.n if problem.n is not None else float(counted(problem, shares[0]).value[0])
+        n = task.n if task.n is not None else float(counted(task, shares[0]).value[0])
         points = x(Batch(np.asarray(self.candidates, np.float64)))
         _, noise = rounds_of(curator.buys(shares[-1]), self.rounds)
         ridge, radius = strength(n, spread(noise))

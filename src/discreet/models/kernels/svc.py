@@ -9,7 +9,6 @@ from sklearn.base import clone
 
 from discreet.bounds import Bounds
 from discreet.budget import Neighbours
-from discreet.curator import Curator
 from discreet.features.base import one_of
 from discreet.features.similarity import Kernel
 from discreet.ledger import Ledger
@@ -17,6 +16,7 @@ from discreet.models.classifier import PrivateClassifier
 from discreet.models.kernels.machine import KernelMachine, options_of
 from discreet.models.kernels.margins import PointwiseSVC
 from discreet.models.svm import LinearSVC
+from discreet.task import Task
 
 Method = Literal["features", "pointwise"]
 
@@ -149,8 +149,8 @@ class KernelSVC(KernelMachine, PrivateClassifier):
         linear.set_params(ledger=None, random_state=None, **options_of(self, "classes"))
         return linear
 
-    def _fit(self, curator: Curator) -> None:
-        super()._fit(curator)
+    def _fit(self, task: Task) -> None:
+        super()._fit(task)
         self.classes_ = self.linear_.classes_
 
     def decision_function(self, X: Any) -> Any:

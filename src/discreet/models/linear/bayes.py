@@ -18,6 +18,7 @@ from discreet.models.base import PrivateRegressor
 from discreet.models.linear.model import through_origin
 from discreet.models.linear.sampler import Deferred, Noisy, Prior
 from discreet.query import WIDEST, Batch, BoundedSum, OneHot
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 Kind = Literal["noise-aware", "naive-overconfident"]
@@ -136,12 +137,12 @@ class BayesianLinearRegression(PrivateRegressor):
             raise ValueError(f"The `draws` must be at least 4 a chain. Got {self.draws!r} in {self.chains!r} chains.")
         return super()._budget()
 
-    def _fit(self, curator: Curator) -> None:
-        intercept = bool(self.fit_intercept)
+    def _fit(self, task: Task) -> None:
+        intercept, curator = task.intercept, task.curator
         count: float | None = self.n  # replace-one makes the number of rows public, not that of whole ones
         alone = not intercept and count is None
         parts = (radial(1 - COUNT), COUNT) if alone else (radial(1.0),)
-        bounds, shares = self._deal(curator, *parts)
+        bounds, shares = task.deal(*parts)
         given, bounds = bounds, bounds if intercept else through_origin(bounds)
         self.bounds_ = Bounds(bounds.lower, bounds.upper, given.target)
 
@@ -163,7 +164,7 @@ class BayesianLinearRegression(PrivateRegressor):
         self._drawn = Deferred(seen, intercept, prior, self.draws, self.chains, self._seed(), bounds)
         self._kind = self.posterior
         if self.posterior != "noise-aware":
-            self._notes += ("noised moments are taken for exact: intervals are too narrow",)
+            task.note("noised moments are taken for exact: intervals are too narrow")
 
     def _seed(self) -> int:
         state = self.random_state

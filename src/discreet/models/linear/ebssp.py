@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Share, radial
 from discreet.curator import Curator
-from discreet.events import Event, Gaussian, Pure
 from discreet.images import Line, Mixed, missing
+from discreet.models.fit import ADAPTS
 from discreet.models.linear.part import Part
-from discreet.models.linear.problem import ADAPTS, Problem, features, target
+from discreet.models.linear.scaled import features, target
 from discreet.models.linear.shrink import shrunk, spectrum
 from discreet.models.scaling import Standard, indicators, standardised
 from discreet.powers import Powers
 from discreet.query import Batch, BoundedSum, Image, OneHot
 from discreet.release import Release
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +72,7 @@ class Setting:
         return min(round(4 * math.sqrt(self.width * min(max(2.5 * self.rho, 0.5), 3.5))) / 4, 32.0)
 
 
-def ebssp(problem: Problem) -> tuple[Part, tuple[str, ...]]:
+def ebssp(task: Task, clip: float | None = None) -> tuple[Part, tuple[str, ...]]:
     """Release what is needed to solve a regression, and solve it nearly: the moments about a first solution.
 
     | data | what comes out |
@@ -79,46 +80,34 @@ def ebssp(problem: Problem) -> tuple[Part, tuple[str, ...]]:
     | fewer rows than the noise needs | the mean of the target alone |
     | constant or collinear columns | eigenvalues floored at the noise: finite coefficients |
     """
-    if problem.n is not None and _hopeless(problem, problem.n):
-        return _public_mean(problem, problem.n), (ALONE,)
+    if task.n is not None and _hopeless(task, task.n):
+        return _public_mean(task, task.n), (ALONE,)
     weights = (MOMENTS, LOOK, GRAM, PRODUCTS, RESIDUALS, CORRECTION)
     parts = [radial(weight) for weight in weights]
-    if problem.n is not None:
-        bounds, shares = problem.deal(*parts)
-        count, count_std = float(problem.n), 0.0
+    if task.n is not None:
+        bounds, shares = task.deal(*parts)
+        count, count_std = float(task.n), 0.0
     else:
-        bounds, (for_count, *rest) = problem.deal(radial(COUNT), *parts)
-        shares, (count, count_std) = tuple(rest), _count(problem.curator, for_count)
-    if problem.n is None and _hopeless(problem, max(count - count_std, 1.0)):
-        return _private_mean(problem, bounds, shares, count, count_std), (ADAPTS, ALONE)
-    part, crowded = _moments(problem, bounds, shares, _positive(count, count_std), count_std)
+        bounds, (for_count, *rest) = task.deal(radial(COUNT), *parts)
+        shares, (count, count_std) = tuple(rest), _count(task.curator, for_count)
+    if task.n is None and _hopeless(task, max(count - count_std, 1.0)):
+        return _private_mean(task, bounds, shares, count, count_std), (ADAPTS, ALONE)
+    part, crowded = _moments(task, bounds, shares, _positive(count, count_std), count_std, clip)
     return part, (ADAPTS, *crowded)
 
 
-def _hopeless(problem: Problem, rows: float) -> bool:
-    return _rho(problem, rows) > TOO_NOISY or rows < TOO_FEW * _spread(_whole(problem), 1) * _exchange(problem) ** 2
+def _hopeless(task: Task, rows: float) -> bool:
+    return _rho(task, rows) > TOO_NOISY or rows < TOO_FEW * task.noise(1) * _exchange(task)
 
 
-def _rho(problem: Problem, rows: float) -> float:
-    d = problem.width
-    noise = _spread(_whole(problem), d * (d + 1) // 2) * _exchange(problem)
+def _rho(task: Task, rows: float) -> float:
+    d = task.width
+    noise = task.noise(d * (d + 1) // 2)
     return d * math.sqrt(2 * d) * noise / max(rows, 1.0)
 
 
-def _exchange(problem: Problem) -> float:
-    return math.sqrt(2) if problem.budget.neighbours == "replace-one" else 1.0
-
-
-def _whole(problem: Problem) -> Event:
-    return problem.curator.buys(problem.budget.whole("radial"))
-
-
-def _spread(event: Event, size: int) -> float:
-    """The deviation of the noise in each of `size` coordinates of a vector of norm 1."""
-    if isinstance(event, Gaussian):
-        return event.noise_multiplier
-    assert isinstance(event, Pure)
-    return math.sqrt(size + 1) / event.epsilon
+def _exchange(task: Task) -> float:
+    return math.sqrt(2) if task.budget.neighbours == "replace-one" else 1.0
 
 
 def _count(curator: Curator, share: Share) -> tuple[float, float]:
@@ -133,15 +122,15 @@ def _positive(count: float, std: float) -> float:
 
 
 def _moments(
-    problem: Problem, bounds: Bounds, shares: tuple[Share, ...], n: float, n_std: float
+    task: Task, bounds: Bounds, shares: tuple[Share, ...], n: float, n_std: float, clip: float | None
 ) -> tuple[Part, tuple[str, ...]]:
-    curator, width = problem.curator, problem.width
+    curator, width = task.curator, task.width
     for_moments, for_look, for_gram, for_products, for_residuals, for_correction = shares
-    setting = Setting(_rho(problem, n), width)
+    setting = Setting(_rho(task, n), width)
     t = target(bounds)
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations
-    begun = _begin(problem, bounds, setting, for_moments, n)
+    begun = _begin(task, bounds, setting, for_moments, n, clip)
     z: Image = begun.rows.rows
     frame, start, deviation = begun.rows.frame, begun.start, begun.deviation
     u, radius = begun.rows.scaled, setting.radius
@@ -233,10 +222,10 @@ class _Begun:
     notes: tuple[str, ...]
 
 
-def _begin(problem: Problem, bounds: Bounds, setting: Setting, share: Share, n: float) -> _Begun:
+def _begin(task: Task, bounds: Bounds, setting: Setting, share: Share, n: float, clip: float | None) -> _Begun:
     """Means and deviations of features and target, from noisy sums, and what follows from them."""
-    intercept, d = problem.intercept, len(bounds.lower)
-    sums = problem.curator.measure(_powers(bounds, 1.0, setting.for_target), share)
+    intercept, d = task.intercept, len(bounds.lower)
+    sums = task.curator.measure(_powers(bounds, 1.0, setting.for_target), share)
     noise = float(sums.std) / n
     x, squares, (y, y_squared) = np.split(sums.value / n, [d, 2 * d])
     of_target = noise / setting.for_target
@@ -246,14 +235,14 @@ def _begin(problem: Problem, bounds: Bounds, setting: Setting, share: Share, n: 
     y_variance = y_squared / (SQUARES * setting.for_target) - y_mean**2
     deviation = math.sqrt(min(max(y_variance, 2 * of_target, 1e-6), 1.0))
 
-    standard = standardised(bounds, intercept, problem.clip, mean, spread)
+    standard = standardised(bounds, intercept, clip, mean, spread)
     start = np.zeros(d + intercept)
     start[:intercept] = y_mean
-    columns = problem.curator.columns or tuple(f"x{i + 1}" for i in range(d))
+    columns = task.curator.columns or tuple(f"x{i + 1}" for i in range(d))
     crowded = np.where(indicators(bounds, intercept), 0.0, squares)
     notes = _crowded(np.append(crowded, y_squared / SQUARES / setting.for_target), noise, columns)
-    if problem.clip is not None and standard.clips:
-        notes += (CLIPPED.format(problem.clip),)
+    if clip is not None and standard.clips:
+        notes += (CLIPPED.format(clip),)
     return _Begun(standard, start, deviation, mean, notes)
 
 
@@ -309,15 +298,15 @@ def _inside(clip: float, deviation: float) -> float:
     return max(math.erf(clip / max(deviation, 1e-12) / math.sqrt(2)), 0.5)
 
 
-def _public_mean(problem: Problem, n: int) -> Part:
+def _public_mean(task: Task, n: int) -> Part:
     """Too few rows for slopes, and everybody knows: the whole budget for the mean of the target."""
-    bounds, (share,) = problem.deal(radial(1.0))
-    if problem.budget.neighbours == "replace-one":  # the number of rows is public then, not that of whole ones
-        both = problem.curator.measure(_whole_rows(bounds), share)
-        return _mean(problem, float(both.value[1]), float(both.std), float(both.value[0]), float(both.std))
-    one = Mixed(features(bounds, problem.intercept), np.eye(problem.width)[:, :1] * problem.intercept)
-    total = problem.curator.measure(BoundedSum(one, target(bounds), norm=1, name="sum of the target"), share)
-    return _mean(problem, float(total.value[0]), float(total.std), float(n), 0.0)
+    bounds, (share,) = task.deal(radial(1.0))
+    if task.budget.neighbours == "replace-one":  # the number of rows is public then, not that of whole ones
+        both = task.curator.measure(_whole_rows(bounds), share)
+        return _mean(task, float(both.value[1]), float(both.std), float(both.value[0]), float(both.std))
+    one = Mixed(features(bounds, task.intercept), np.eye(task.width)[:, :1] * task.intercept)
+    total = task.curator.measure(BoundedSum(one, target(bounds), norm=1, name="sum of the target"), share)
+    return _mean(task, float(total.value[0]), float(total.std), float(n), 0.0)
 
 
 def _whole_rows(bounds: Bounds) -> BoundedSum:
@@ -330,16 +319,16 @@ def _whole_rows(bounds: Bounds) -> BoundedSum:
     return BoundedSum(both, norm=math.sqrt(2), name="rows and sum of the target")
 
 
-def _private_mean(problem: Problem, bounds: Bounds, shares: tuple[Share, ...], n: float, n_std: float) -> Part:
+def _private_mean(task: Task, bounds: Bounds, shares: tuple[Share, ...], n: float, n_std: float) -> Part:
     """Too few rows for slopes, as the noisy count has it: what is left buys the mean of the target.
 
     The questions are those of a whole fit, of slopes 0, so that what is asked does not depend on the count.
     """
-    curator, d = problem.curator, len(bounds.lower)
+    curator, d = task.curator, len(bounds.lower)
     for_moments, for_look, for_gram, for_products, for_residuals, for_correction = shares
-    u, t = features(bounds, problem.intercept), target(bounds)
-    one = Mixed(u, np.diag([float(problem.intercept)] + [0.0] * (problem.width - 1)))
-    flat, zero, whole = np.eye(problem.width), np.zeros(problem.width), Line(one, (0.0,) * problem.width)
+    u, t = features(bounds, task.intercept), target(bounds)
+    one = Mixed(u, np.diag([float(task.intercept)] + [0.0] * (task.width - 1)))
+    flat, zero, whole = np.eye(task.width), np.zeros(task.width), Line(one, (0.0,) * task.width)
     powers, look, gram, products, _, correction = curator.measure_together(
         (_powers(bounds, 0.0, 1.0), for_moments, None),
         (_gram(one, 1.0, "X'X, first look"), for_look, None),
@@ -351,7 +340,7 @@ def _private_mean(problem: Problem, bounds: Bounds, shares: tuple[Share, ...], n
     totals = [(float(powers.value[2 * d]), float(powers.std))]
     totals += [(float(sums.value[0]), float(sums.std)) for sums in (products, correction)]
     counts = [(n, n_std)] + [(float(sums.value[0, 0]), float(sums.std[0, 0])) for sums in (look, gram)]
-    return _mean(problem, *_best(totals), *_best(counts))
+    return _mean(task, *_best(totals), *_best(counts))
 
 
 def _best(noisy: list[tuple[float, float]]) -> tuple[float, float]:
@@ -360,9 +349,9 @@ def _best(noisy: list[tuple[float, float]]) -> tuple[float, float]:
     return sum(value * std**-2 for value, std in noisy) / precision, precision**-0.5
 
 
-def _mean(problem: Problem, total: float, total_std: float, n: float, n_std: float) -> Part:
+def _mean(task: Task, total: float, total_std: float, n: float, n_std: float) -> Part:
     """The mean as a part that says nothing of slopes."""
     rows = _positive(n, n_std)
-    mean = min(max(total / rows, -1.0), 1.0) * problem.intercept
-    d = problem.curator.width
-    return Part.of_mean(mean, math.hypot(total_std, n_std) / rows, rows, n_std, d, problem.intercept)
+    mean = min(max(total / rows, -1.0), 1.0) * task.intercept
+    d = task.curator.width
+    return Part.of_mean(mean, math.hypot(total_std, n_std) / rows, rows, n_std, d, task.intercept)

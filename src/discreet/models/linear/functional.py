@@ -7,8 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.models.linear.problem import Fit, Problem, features, target
+from discreet.models.fit import Fit
+from discreet.models.linear.scaled import features, target
 from discreet.query import Batch, BoundedSum
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -16,7 +18,7 @@ RIDGE = 3.0  # in lengths of the noise matrix's largest eigenvalues, about √d 
 TRIM = 1.5  # directions of less curvature than so many of them are noise
 
 
-def functional(problem: Problem) -> Fit:
+def functional(task: Task) -> Fit:
     """Least squares by a noisy loss: Laplace noise on the coefficients of the quadratic Σ (y - x'θ)², then its minimum.
 
     The coefficients are Σ x_i x_j, Σ x_i y and Σ y². One row moves the d(d + 1)/2 distinct entries of v v', v = (x, y)
@@ -41,12 +43,12 @@ def functional(problem: Problem) -> Fit:
     Zhang, Zhang, Xiao, Yang & Winslett, "Functional mechanism: regression analysis under differential privacy",
     VLDB 2012.
     """
-    if not problem.budget.pure:
+    if not task.budget.pure:
         raise ValueError(
-            f"The functional mechanism is pure: its budget has delta = 0. Got delta = {problem.budget.delta:g}."
+            f"The functional mechanism is pure: its budget has delta = 0. Got delta = {task.budget.delta:g}."
         )
-    bounds, (share,) = problem.deal(1)
-    x, y = features(bounds, problem.intercept), target(bounds)
+    bounds, (share,) = task.deal(1)
+    x, y = features(bounds, task.intercept), target(bounds)
 
     # BOUND: (x, y) in the cube
     def v(rows: Batch) -> Floats:
@@ -56,7 +58,7 @@ def functional(problem: Problem) -> Fit:
     loss = BoundedSum(v, v, norm=1, order=1, box=True, name="coefficients of the loss")
 
     # PRIVATISE
-    noisy = problem.curator.measure(loss, share)
+    noisy = task.curator.measure(loss, share)
 
     # SOLVE: the minimum of the ridged quadratic, where it curves upward
     return Fit(minimum(noisy.value[:-1, :-1], noisy.value[:-1, -1], float(np.max(noisy.std))))

@@ -34,7 +34,7 @@ def draw(density: Density, start: Floats, draws: int, chains: int, rng: np.rando
     Parameters
     ----------
     density : as above.
-    start : a point for each problem, of shape (problems, coordinates).
+    start : a point for each task, of shape (problems, coordinates).
     draws, chains : how many.
 
     Reference: R. M. Neal, "MCMC using Hamiltonian dynamics", Handbook of MCMC, 2011.

@@ -13,11 +13,11 @@ from scipy.special import ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Part, Share
+from discreet.budget import Budget
 from discreet.curator import Curator
 from discreet.engines import Rows
 from discreet.models.base import PrivateRegressor
-from discreet.models.linear.problem import Fit, Problem
+from discreet.models.fit import Fit
 from discreet.models.linear.statistics import Statistics
 from discreet.release import Release
 
@@ -50,14 +50,9 @@ class LinearModel(PrivateRegressor):
     def _clip(self) -> float | None:
         return CLIP
 
-    def _problem(self, curator: Curator) -> Problem:
-        def deal(*parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
-            bounds, shares = self._deal(curator, *parts)
-            self._target = bounds.target
-            self.bounds_ = bounds if self.fit_intercept else through_origin(bounds)
-            return self.bounds_, shares
-
-        return Problem(curator, self._asked, deal, self._public_count, bool(self.fit_intercept), self._clip)
+    def _settle(self, curator: Curator, bounds: Bounds) -> Bounds:
+        self._target = bounds.target
+        return super()._settle(curator, bounds if self.fit_intercept else through_origin(bounds))
 
     def _public(self, rows: Rows) -> Bounds:
         bounds = super()._public(rows)
@@ -87,7 +82,6 @@ class LinearModel(PrivateRegressor):
         spread = np.full(d + 1, np.nan) if self.covariance_ is None else np.sqrt(np.diag(self.covariance_))
         self.intercept_std_, self.coef_std_ = float(spread[0]) if intercept else 0.0, spread[1:]
         self.residual_std_ = None if fit.residual is None else half * fit.residual
-        self._notes = getattr(self, "_notes", ()) + fit.notes
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Learn from the rows, privately; see `PrivateEstimator.fit`."""
@@ -116,7 +110,6 @@ class LinearModel(PrivateRegressor):
             model.feature_names_in_ = np.array(statistics.columns, dtype=object)
         model._accept(statistics.bounds, model._solve(statistics))
         model.release_ = release  # type: ignore[assignment]
-        del model._notes
         return model
 
     @abstractmethod

@@ -8,33 +8,37 @@ import numpy as np
 
 from discreet.bounds import Bounds
 from discreet.budget import Part, Share, radial
-from discreet.models.linear.problem import Problem, features, target
+from discreet.models.linear.scaled import features, target
 from discreet.query import Batch, BoundedSum
+from discreet.task import Task
 
 FOR_CLIPPING = 0.15  # of the budget
 NOTE = f"values were clipped at {{:g}} standard deviations, estimated privately with {FOR_CLIPPING:.0%} of the budget"
 
 
-def narrowed(problem: Problem, c: float, parts: tuple[float | Part, ...]) -> tuple[Bounds, tuple[Share, ...]]:
+def narrowed(task: Task, c: float | None, *parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
     """Bounds of c deviations to either side of the mean, features and target alike, and the shares of the rest.
 
-    One vector of sums buys them: of the count, of every column and of its square.
+    One vector of sums buys them: of the count, of every column and of its square. For None, the bounds as they are.
     """
+    if c is None:
+        return task.deal(*parts)
+    task.note(NOTE.format(c))
     plain = [part if isinstance(part, Part) else Part(part) for part in parts]
     extra = sum(part.weight for part in plain) * FOR_CLIPPING / (1 - FOR_CLIPPING)
-    bounds, (share, *rest) = problem.deal(radial(extra), *plain)
+    bounds, (share, *rest) = task.deal(radial(extra), *plain)
     x, y = features(bounds, False), target(bounds)
 
     def powers(rows: Batch) -> np.ndarray:
         both = np.column_stack([x(rows), y(rows)])
         return np.column_stack([np.ones(len(both)) + 0 * both[:, 0], both, both**2])
 
-    width = problem.curator.width + 1
-    sums = problem.curator.measure(
+    width = task.curator.width + 1
+    sums = task.curator.measure(
         BoundedSum(powers, norm=math.sqrt(1 + 2 * width), name="means and squares, to clip by"), share
     )
     noise = float(sums.std)
-    rows = max(float(sums.value[0]) if problem.n is None else problem.n, noise, 1.0)
+    rows = max(float(sums.value[0]) if task.n is None else task.n, noise, 1.0)
     mean = np.clip(sums.value[1 : 1 + width] / rows, -1, 1)
     deviation = np.sqrt(np.clip(sums.value[1 + width :] / rows - mean**2, min(2 * noise / rows, 1.0), 1.0))
     low, high = np.maximum(mean - c * deviation, -1), np.minimum(mean + c * deviation, 1)

@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.budget import Budget, radial
+from discreet.budget import Budget, inside, radial
 from discreet.engines import Rows
 from discreet.events import Event, Gaussian, Pure
 from discreet.inside import Inside
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
-from discreet.models.linear.problem import Fit, Problem, features, target
+from discreet.models.fit import Fit
+from discreet.models.linear.scaled import features, target
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +31,7 @@ STEPS = 64  # halvings of the interval that holds the multiplier: public, and be
 FOR_COUNT = 0.02  # of the budget, where the number of rows is not public
 
 
-def output(problem: Problem) -> Fit:
+def output(task: Task) -> Fit:
     """Ridge regression over a ball, with noise as large as one row can move it.
 
     The loss is Σ ½(y - x'θ)² + Λ/2·‖θ‖² over ‖θ‖ <= B, rows in the unit ball and |y| <= 1. Its slope changes by at most
@@ -52,25 +54,26 @@ def output(problem: Problem) -> Fit:
     Wu, Fredrikson, Wu, Jha & Naughton, "Revisiting differentially private regression", arXiv 1512.06388 (2015);
     Chaudhuri, Monteleoni & Sarwate, "Differentially private empirical risk minimization", JMLR 2011.
     """
-    d = problem.width
-    parts = [radial(1 - FOR_COUNT)] if problem.n is not None else [FOR_COUNT, radial(1 - FOR_COUNT)]
-    bounds, shares = problem.deal(*parts)
-    cube, y = features(bounds, problem.intercept), target(bounds)
+    d = task.width
+    main = inside(radial(1 - FOR_COUNT))
+    parts = [main] if task.n is not None else [FOR_COUNT, main]
+    bounds, shares = task.deal(*parts)
+    cube, y = features(bounds, task.intercept), target(bounds)
 
     # BOUND: rows in the unit ball, targets in [-1, 1]
     def x(rows: Batch) -> Floats:
         return cube(rows) / math.sqrt(d)
 
     # SUMMARISE: x x' and x y over all rows
-    xx, _ = problem.curator.expect(BoundedSum(x, x, norm=1, name="X'X"))
-    xy, _ = problem.curator.expect(BoundedSum(x, y, norm=1, name="X'y"))
+    xx, _ = task.curator.expect(BoundedSum(x, x, norm=1, name="X'X"))
+    xy, _ = task.curator.expect(BoundedSum(x, y, norm=1, name="X'y"))
 
     # PRIVATISE: the number of rows, if need be; then the minimum
-    n = problem.n if problem.n is not None else float(counted(problem, shares[0]).value[0])
-    event = problem.curator.buys(shares[-1])
+    n = task.n if task.n is not None else float(counted(task, shares[0]).value[0])
+    event = task.curator.buys(shares[-1])
     noise = event.noise_multiplier if isinstance(event, Gaussian) else math.sqrt(d + 1) / _pure(event)
     ridge, radius = strength(n, noise)
-    theta = problem.curator.run(BallMinimiser("coefficients", xx, xy, ridge, radius), shares[-1])
+    theta = task.curator.run(BallMinimiser("coefficients", xx, xy, ridge, radius), shares[-1])
 
     # SOLVE: in the units of the cube
     return Fit(np.asarray(theta.value) / math.sqrt(d))
@@ -91,13 +94,13 @@ def strength(n: float, noise: float) -> tuple[float, float]:
     return (1 + radius) * (10 * noise + 0.03 * math.sqrt(n * noise)), radius
 
 
-def counted(problem: Problem, share: Any) -> Release:
+def counted(task: Task, share: Any) -> Release:
     """The noisy number of rows; those with something missing do not count."""
 
     def there(rows: Batch) -> NDArray[np.int64]:
         return np.where(np.isfinite(rows.X).all(axis=1), 0, -1)
 
-    return problem.curator.measure(BoundedSum(OneHot(there, 1), name="count"), share)
+    return task.curator.measure(BoundedSum(OneHot(there, 1), name="count"), share)
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ class BallMinimiser(Inside):
         return move + 2 * error
 
 
-# Float error of `minimiser` relative to the size of the problem, per coefficient: see mechanisms/proofs/output.md
+# Float error of `minimiser` relative to the size of the task, per coefficient: see mechanisms/proofs/output.md
 ERROR = Fraction(128, 2**53)
 
 

@@ -16,13 +16,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from discreet.bounds import Bounds
 from discreet.budget import Neighbours
-from discreet.curator import Curator
 from discreet.ledger import Ledger
+from discreet.models.fit import Fit
 from discreet.models.linear.ebssp import ebssp
 from discreet.models.linear.model import LinearModel, residual
-from discreet.models.linear.problem import Fit
 from discreet.models.linear.shrink import Moments, pooled, shrunk
 from discreet.models.linear.statistics import Statistics
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 SMALL = 1e-9
@@ -34,11 +34,10 @@ class Penalised(LinearModel):
     alpha: float
     clip: float | Literal["auto"] | None
 
-    def _fit(self, curator: Curator) -> None:
-        problem = self._problem(curator)
-        part, notes = ebssp(problem)
-        self._notes += notes
-        self.statistics_ = Statistics(self.bounds_, problem.intercept, (part,), (), curator.columns, self._target)
+    def _fit(self, task: Task) -> None:
+        part, notes = ebssp(task, self._clip)
+        task.note(*notes)
+        self.statistics_ = Statistics(self.bounds_, task.intercept, (part,), (), task.curator.columns, self._target)
         self._accept(self.bounds_, self._solve(self.statistics_))
         self.bounds_ = self.statistics_.clipped
 

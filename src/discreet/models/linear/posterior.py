@@ -11,17 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import noise_multiplier
-from discreet.budget import Budget, approximate
+from discreet.budget import Budget, approximate, inside
 from discreet.engines import Rows
 from discreet.events import Approximate, Event, Gaussian
 from discreet.inside import Inside
 from discreet.lipschitz import smallest_eigenvalue
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.reals import normals
+from discreet.models.fit import Fit
 from discreet.models.linear.output import ERROR, FOR_COUNT, counted, minimiser, strength
-from discreet.models.linear.problem import Fit, Problem, features, target
+from discreet.models.linear.scaled import features, target
 from discreet.query import BITS, Batch, BoundedSum, Exact
 from discreet.release import Release
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +36,7 @@ FINE = 20  # the grid is at most 2^-20 of the least deviation of a coefficient
 TINY = 1e-12
 
 
-def posterior(problem: Problem) -> Fit:
+def posterior(task: Task) -> Fit:
     """One draw from N(m, (γH)^-1), H = X'X + λI and m the ridge regression on a ball: private by its own spread.
 
     Directions in which the data have much to say get little noise. The smallest eigenvalue of X'X is measured first:
@@ -58,32 +60,32 @@ def posterior(problem: Problem) -> Fit:
     Y.-X. Wang, "Revisiting differentially private linear regression", UAI 2018 (AdaOPS); Dimitrakakis et al., "Robust
     and private Bayesian inference", ALT 2014; Gil, Alajaji & Linder 2013 for the divergence of Gaussians.
     """
-    if problem.budget.delta < TINY:
-        raise ValueError(f"A posterior sample needs delta >= {TINY:g}. Got {problem.budget.delta:g}.")
-    d = problem.width
-    bounds, shares = problem.deal(FOR_COUNT, FOR_SMALLEST, approximate(1 - FOR_COUNT - FOR_SMALLEST))
+    if task.budget.delta < TINY:
+        raise ValueError(f"A posterior sample needs delta >= {TINY:g}. Got {task.budget.delta:g}.")
+    d = task.width
+    bounds, shares = task.deal(FOR_COUNT, inside(FOR_SMALLEST), approximate(1 - FOR_COUNT - FOR_SMALLEST))
     for_count, for_smallest, for_draw = shares
-    x, y = features(bounds, problem.intercept), target(bounds)
+    x, y = features(bounds, task.intercept), target(bounds)
 
     # BOUND: (x, y) in the cube
     def v(rows: Batch) -> Floats:
         return np.column_stack([x(rows), y(rows)])
 
     # SUMMARISE: x x' for its smallest eigenvalue, and all moments, with x on the same grid
-    xx, widths = problem.curator.expect(
+    xx, widths = task.curator.expect(
         BoundedSum(x, x, norm=1, box=True, bits=min(BITS, (53 - d.bit_length()) // 2), name="X'X")
     )
-    bits = xx.coarser(_multiplier(problem.curator.buys(for_smallest)), widths).bits
-    vv, _ = problem.curator.expect(BoundedSum(v, v, norm=1, box=True, bits=bits, name="moments"))
+    bits = xx.coarser(_multiplier(task.curator.buys(for_smallest)), widths).bits
+    vv, _ = task.curator.expect(BoundedSum(v, v, norm=1, box=True, bits=bits, name="moments"))
 
     # PRIVATISE: the number of rows; the smallest eigenvalue; the draw
-    event = problem.curator.buys(for_draw)
+    event = task.curator.buys(for_draw)
     assert isinstance(event, Approximate)
-    wrong = failure(event, problem.budget) / 2  # that n is above, or the eigenvalue below, what is taken for it
-    n = above(counted(problem, for_count), wrong, problem.curator.group)
-    smallest = problem.curator.measure(xx, for_smallest, then=smallest_eigenvalue)
-    draw = PosteriorDraw.of(vv, n, below(smallest, wrong) / d, event, problem.budget)
-    theta = problem.curator.run(draw, for_draw)
+    wrong = failure(event, task.budget) / 2  # that n is above, or the eigenvalue below, what is taken for it
+    n = above(counted(task, for_count), wrong, task.curator.group)
+    smallest = task.curator.measure(xx, for_smallest, then=smallest_eigenvalue)
+    draw = PosteriorDraw.of(vv, n, below(smallest, wrong) / d, event, task.budget)
+    theta = task.curator.run(draw, for_draw)
 
     # SOLVE: in the units of the cube
     return Fit(np.asarray(theta.value) / math.sqrt(d))

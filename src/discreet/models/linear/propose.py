@@ -19,8 +19,10 @@ from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.threshold import AboveThreshold
-from discreet.models.linear.problem import Fit, Problem, features, target
+from discreet.models.fit import Fit
+from discreet.models.linear.scaled import features, target
 from discreet.query import Batch, BoundedSum
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,7 +35,7 @@ GRID = 40  # coefficients are whole multiples of 2^-40, so that comparisons are 
 LARGEST = 8.0  # coefficients of a block are cut off here
 
 
-def ptr(problem: Problem) -> Fit:
+def ptr(task: Task) -> Fit:
     """The coordinatewise median of the ridge regressions of random blocks, released only if it is stable.
 
     One row is in one block, so it changes the coefficients of one block, however wildly. A scale is *proposed*, the
@@ -56,9 +58,9 @@ def ptr(problem: Problem) -> Fit:
     Dwork & Lei, "Differential privacy and robust statistics", STOC 2009; Nissim, Raskhodnikova & Smith, STOC 2007, for
     medians and for sample-and-aggregate.
     """
-    d = problem.width
-    bounds, (for_mean, for_median) = problem.deal(FOR_MEAN, approximate(1 - FOR_MEAN))
-    x, y = features(bounds, problem.intercept), target(bounds)
+    d = task.width
+    bounds, (for_mean, for_median) = task.deal(FOR_MEAN, approximate(1 - FOR_MEAN))
+    x, y = features(bounds, task.intercept), target(bounds)
 
     # BOUND: (x, y) in the cube; (1, y) for the mean
     def v(rows: Batch) -> Floats:
@@ -69,24 +71,26 @@ def ptr(problem: Problem) -> Fit:
         return np.column_stack([there, y(rows)]) / math.sqrt(2)
 
     # SUMMARISE: the second moments of each block, the number of rows and their targets
-    vv, _ = problem.curator.expect(BoundedSum(v, v, norm=d + 1, name="moments"))
+    vv, _ = task.curator.expect(BoundedSum(v, v, norm=d + 1, name="moments"))
 
     # PRIVATISE: the mean, then the median
-    sums = problem.curator.measure(BoundedSum(level, norm=1, name="count and total"), for_mean)
+    sums = task.curator.measure(BoundedSum(level, norm=1, name="count and total"), for_mean)
     n, total = sums.value * math.sqrt(2)
-    mean = float(np.clip(total / max(n, 5 * sums.std), -1.0, 1.0)) if problem.intercept else 0.0
-    event = problem.curator.buys(for_median)
+    mean = float(np.clip(total / max(n, 5 * sums.std), -1.0, 1.0)) if task.intercept else 0.0
+    event = task.curator.buys(for_median)
     assert isinstance(event, Approximate)
     largest = NOISE / (d * _noise(event))  # noise of this scale times √d in each of d coefficients
-    median = problem.curator.run(StableMedian("median of blocks", vv, many(n, d, event), mean, largest), for_median)
+    median = task.curator.run(StableMedian("median of blocks", vv, many(n, d, event), mean, largest), for_median)
 
     # SOLVE: the median, or the mean alone
     chosen, theta = int(median.value[0]), np.asarray(median.value[1:])
     if chosen < 0:
-        return Fit(flat(mean, d), notes=("the blocks did not agree: the answer is the private mean alone",))
+        task.note("the blocks did not agree: the answer is the private mean alone")
+        return Fit(flat(mean, d))
     scale = largest / 2 ** (PROPOSALS - 1 - chosen)
     theta = shrunk(theta, flat(mean, d), scale * math.sqrt(d) * _noise(event))
-    return Fit(theta, notes=(f"the blocks agreed at scale {scale:.2g}",))
+    task.note(f"the blocks agreed at scale {scale:.2g}")
+    return Fit(theta)
 
 
 def many(n: float, d: int, event: Approximate) -> int:

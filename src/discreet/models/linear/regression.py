@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours, Part, Share
-from discreet.curator import Curator
+from discreet.budget import Budget, Neighbours
 from discreet.ledger import Ledger
+from discreet.models.fit import Fit
 from discreet.models.linear import ssp
 from discreet.models.linear.ebssp import ebssp
 from discreet.models.linear.functional import functional
-from discreet.models.linear.model import LinearModel, residual, without_delta
-from discreet.models.linear.narrow import NOTE, narrowed
+from discreet.models.linear.model import CLIP, LinearModel, residual, without_delta
 from discreet.models.linear.output import output
 from discreet.models.linear.posterior import posterior
-from discreet.models.linear.problem import Fit, Problem
 from discreet.models.linear.propose import ptr
 from discreet.models.linear.robust import robust
 from discreet.models.linear.shrink import shrunk
 from discreet.models.linear.statistics import Statistics
+from discreet.task import Task
 
 Method = Literal["auto", "ssp", "adassp", "robust", "functional", "output", "ptr", "posterior"]
 PURE = ("robust", "functional")  # their noise is Laplace's, and δ is not used
@@ -158,14 +158,14 @@ class LinearRegression(LinearModel):
                 f"{self.method!r}."
             )
 
-    def _fit(self, curator: Curator) -> None:
-        problem = self._problem(curator)
-        fit = self._method()(problem)
+    def _fit(self, task: Task) -> None:
+        fit = self._method()(task)
         self.statistics_ = None
+        self.bounds_ = fit.bounds or self.bounds_
         self._accept(self.bounds_, fit)
         if fit.part is not None:
-            columns = curator.columns
-            self.statistics_ = Statistics(self.bounds_, problem.intercept, (fit.part,), (), columns, self._target)
+            columns = task.curator.columns
+            self.statistics_ = Statistics(self.bounds_, task.intercept, (fit.part,), (), columns, self._target)
             self.bounds_ = self.statistics_.clipped
         elif not self.fit_intercept:
             self.bounds_ = Bounds(self.bounds_.lower, self.bounds_.upper, self._target)
@@ -174,23 +174,13 @@ class LinearRegression(LinearModel):
     def _clip(self) -> float | None:
         return super()._clip if self.clip == "auto" else None if self.clip is None else float(self.clip)
 
-    def _method(self) -> Callable[[Problem], Fit]:
-        if self.method in ("ssp", "adassp"):
-            return self._perturbed
+    def _method(self) -> Callable[[Task], Fit]:
+        if self.method == "auto":
+            return partial(auto, clip=self._clip)
+        if self.method in PERTURBED:
+            clip = None if self.clip in (None, "auto") else float(self.clip)
+            return partial(PERTURBED[self.method], rows=self.rows, clip=clip)
         return METHODS[self.method]
-
-    def _perturbed(self, problem: Problem) -> Fit:
-        method = ssp.ssp if self.method == "ssp" else ssp.adassp
-        if self.clip in (None, "auto"):
-            return method(problem, self.rows)
-        clip = float(self.clip)
-
-        def deal(*parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
-            self.bounds_, shares = narrowed(problem, clip, parts)
-            return self.bounds_, shares
-
-        self._notes += (NOTE.format(clip),)
-        return method(Problem(problem.curator, problem.budget, deal, problem.n, problem.intercept), self.rows)
 
     def _solve(self, statistics: Statistics) -> Fit:
         return solve(statistics)
@@ -212,16 +202,16 @@ class LinearRegression(LinearModel):
         return np.clip(middle + (linear - middle) / np.maximum(lengths, 1e-6), middle - half, middle + half)
 
 
-def auto(problem: Problem) -> Fit:
+def auto(task: Task, clip: float | None = CLIP) -> Fit:
     """The best there is: EB-SSP."""
-    part, notes = ebssp(problem)
+    part, notes = ebssp(task, clip)
+    task.note(*notes)
     solved = shrunk([part])
-    left = math.sqrt(part.variance) if part.informs else None
-    return Fit(solved.theta, solved.covariance, left, part, notes=notes)
+    return Fit(solved.theta, solved.covariance, math.sqrt(part.variance) if part.informs else None, part)
 
 
-METHODS: dict[str, Callable[[Problem], Fit]] = {
-    "auto": auto,
+PERTURBED: dict[str, Callable[..., Fit]] = {"ssp": ssp.ssp, "adassp": ssp.adassp}
+METHODS: dict[str, Callable[[Task], Fit]] = {
     "robust": robust,
     "functional": functional,
     "output": output,

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.models.fit import ADAPTS, Fit
 from discreet.models.linear.auxiliary import Choice, choose_split, choose_thresholds, second, within
-from discreet.models.linear.problem import ADAPTS, Fit, Problem, features, target
+from discreet.models.linear.scaled import features, target
 from discreet.query import Batch, BoundedSum
 from discreet.release import Release
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 Image = Callable[[Batch], Floats]
@@ -22,7 +24,7 @@ TURNS = 50  # of the fixed-point iteration for the precisions
 SHAPE = RATE = 2.0  # of the Gamma priors of the precisions
 
 
-def robust(problem: Problem) -> Fit:
+def robust(task: Task) -> Fit:
     """Bayesian linear regression on noisy second moments of clipped, privately standardised data, under pure ε.
 
     A fifth of ε buys means and standard deviations (and the number of rows, unless it is public). The rest buys X'X,
@@ -46,23 +48,21 @@ def robust(problem: Problem) -> Fit:
     drug sensitivity prediction", Biology Direct 13, 2018. Unlike there, nothing is read off the data unpaid, the noise
     of X'X is half, and the posterior knows of the noise.
     """
-    if not problem.budget.pure:
+    if not task.budget.pure:
         raise ValueError(
-            f"Robust linear regression adds Laplace noise and promises pure ε. Got delta = {problem.budget.delta:g}. "
+            f"Robust linear regression adds Laplace noise and promises pure ε. Got delta = {task.budget.delta:g}. "
             "Hint: delta=0."
         )
-    curator, d, epsilon = problem.curator, problem.curator.width, (1 - FOR_SCALES) * problem.budget.epsilon
-    split = _plan(problem, d, epsilon)
-    bounds, shares = problem.deal(FOR_SCALES, *((1 - FOR_SCALES) * share for share in split[:3]))
+    curator, d, epsilon = task.curator, task.curator.width, (1 - FOR_SCALES) * task.budget.epsilon
+    split = _plan(task, d, epsilon)
+    bounds, shares = task.deal(FOR_SCALES, *((1 - FOR_SCALES) * share for share in split[:3]))
     for_scales, for_xx, for_xy, for_yy = shares
 
     # BOUND: features and target in [-1, 1], then standardised by private scales
     raw_x, raw_y = features(bounds, False), target(bounds)
-    weights = _weights(d, problem.n is None)
-    scales = _scales(curator.measure(_moments(raw_x, raw_y, weights), for_scales), weights, problem)
-    choice = (
-        split if problem.n is not None else choose_thresholds(scales.n, d, epsilon, split.p1, problem.budget.neighbours)
-    )
+    weights = _weights(d, task.n is None)
+    scales = _scales(curator.measure(_moments(raw_x, raw_y, weights), for_scales), weights, task)
+    choice = split if task.n is not None else choose_thresholds(scales.n, d, epsilon, split.p1, task.budget.neighbours)
     x = _standardised(raw_x, scales.centre[:-1], scales.half[:-1])
     y = _standardised(_with(raw_y, raw_x), scales.centre[-1:], scales.half[-1:])
     limit_x, limit_y = map(min, scales.reach, choice[3:])
@@ -77,13 +77,13 @@ def robust(problem: Problem) -> Fit:
 
     # SOLVE: the posterior mean, then back to the scaled units
     posterior = _solve(*noisy, scales.n)
-    return _unstandardised(posterior, scales, problem.intercept, choice)
+    return _unstandardised(posterior, scales, choice, task)
 
 
-def _plan(problem: Problem, d: int, epsilon: float) -> Choice:
+def _plan(task: Task, d: int, epsilon: float) -> Choice:
     """The split: for n rows where that is public, else for as many as the method needs to say something."""
-    n = 200 * d**2 / epsilon if problem.n is None else problem.n
-    return choose_split(n, d, epsilon, problem.budget.neighbours)
+    n = 200 * d**2 / epsilon if task.n is None else task.n
+    return choose_split(n, d, epsilon, task.budget.neighbours)
 
 
 def _moments(x: Image, y: Image, weights: Floats) -> BoundedSum:
@@ -130,16 +130,16 @@ class Scales:
         return (1 - math.prod(within(omega) for reach, omega in pairs if omega < reach)) / 2
 
 
-def _scales(noisy: Release, weights: Floats, problem: Problem) -> Scales:
+def _scales(noisy: Release, weights: Floats, task: Task) -> Scales:
     """Means and standard deviations from noisy sums; finite, and at least as large as what the noise could fake."""
-    k = problem.curator.width + 1
+    k = task.curator.width + 1
     value = noisy.value / weights
-    n = max(1.0, float(value[-1] if problem.n is None else problem.n))
+    n = max(1.0, float(value[-1] if task.n is None else task.n))
     noise = float(noisy.std) / weights[:k] / n
     # a mean within [-1, 1] has variance 1/3, if nothing else is known of it: the noisy one is shrunk accordingly
-    centre = np.clip(value[:k] / n / (1 + 3 * noise**2), -1, 1) * float(problem.intercept)
+    centre = np.clip(value[:k] / n / (1 + 3 * noise**2), -1, 1) * float(task.intercept)
     variance = np.clip(value[k : 2 * k] / n - centre**2, np.minimum(1.0, 2 * noise), 1.0)
-    return Scales(n, centre, np.sqrt(variance), np.minimum(noise * np.sqrt(1 + centre**2), 1.0) * problem.intercept)
+    return Scales(n, centre, np.sqrt(variance), np.minimum(noise * np.sqrt(1 + centre**2), 1.0) * task.intercept)
 
 
 def _with(y: Image, x: Image) -> Image:
@@ -189,22 +189,23 @@ def _solve(xx: Release, xy: Release, yy: Release, n: float) -> Posterior:
     return Posterior(vectors @ theta, (vectors * spread) @ vectors.T, sigma2)
 
 
-def _unstandardised(posterior: Posterior, scales: Scales, intercept: bool, choice: Choice) -> Fit:
+def _unstandardised(posterior: Posterior, scales: Scales, choice: Choice, task: Task) -> Fit:
     """Coefficients of the columns scaled to [-1, 1]; the intercept's error is that of the means too, to first order."""
     ratio = scales.half[-1] / scales.half[:-1]
     slopes = ratio * posterior.mean
     # clipping shrinks the target, and its residuals with it
     shrunk = second(choice.omega_y) if choice.omega_y < scales.reach[1] else 1.0
     residual = math.sqrt(posterior.residual / shrunk) * float(scales.half[-1])
-    turn = np.vstack([-scales.centre[:-1], np.eye(len(slopes))])[0 if intercept else 1 :]
+    turn = np.vstack([-scales.centre[:-1], np.eye(len(slopes))])[0 if task.intercept else 1 :]
     theta = turn @ slopes
     inner = posterior.covariance * np.outer(ratio, ratio) + np.diag((scales.bent(choice) * slopes) ** 2)
     covariance = turn @ inner @ turn.T
-    if intercept:
+    if task.intercept:
         theta[0] += scales.centre[-1]
         covariance[0, 0] += residual**2 / scales.n + np.append(slopes, -1) ** 2 @ scales.spread**2
     note = (
         f"a fifth of ε paid for means and standard deviations; thresholds of {choice.omega_x:g} (features) and "
         f"{choice.omega_y:g} (target) of these, and the split of ε, were chosen on auxiliary data"
     )
-    return Fit(theta, covariance, residual, notes=(ADAPTS, note))
+    task.note(ADAPTS, note)
+    return Fit(theta, covariance, residual)

@@ -9,55 +9,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import accounting
-from discreet.budget import Budget
+from discreet.bounds import Bounds
+from discreet.budget import Budget, inside
 from discreet.events import Composed, Gaussian
 from discreet.images import Scaled
 from discreet.lipschitz import smallest_eigenvalue
-from discreet.models.linear.problem import Fit, Problem, features, target
+from discreet.models.fit import Fit
+from discreet.models.linear.narrow import narrowed
+from discreet.models.linear.scaled import features, target
 from discreet.query import BITS, Batch, BoundedSum, Image, Lattice
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 Noise = Literal["exact", "wang", "classical"]
 Rows = Literal["max-norm", "row-norm", "row-norm-y"]
 
 
-def ssp(problem: Problem, rows: Rows = "max-norm") -> Fit:
+def ssp(task: Task, rows: Rows = "max-norm", clip: float | None = None) -> Fit:
     """Noise on X'X and X'y, half of the budget each, and the normal equations solved as they are.
 
     Where noise makes X'X nearly singular the answer is arbitrarily bad: that is the method (Vu & Slavkovic 2009).
     """
-    bounds, (for_xx, for_xy) = problem.deal(1, 1)
-    d = problem.width
+    bounds, (for_xx, for_xy) = narrowed(task, clip, 1, 1)
+    d = task.width
 
     # BOUND: rows in the unit ball, targets in [-1, 1]
-    x, y = mapped(features(bounds, problem.intercept), target(bounds), rows, d)
+    x, y = mapped(features(bounds, task.intercept), target(bounds), rows, d)
 
     # SUMMARISE + PRIVATISE
-    xx, xy = problem.curator.measure_together(
+    xx, xy = task.curator.measure_together(
         (BoundedSum(x, x, norm=1, name="X'X"), for_xx, None), (BoundedSum(x, y, norm=1, name="X'y"), for_xy, None)
     )
 
     # SOLVE
     noise = float(xx.std[0, 0])
-    return solved(xx.value, xy.value, 1e-6 * noise, length(rows, d))
+    return solved(xx.value, xy.value, 1e-6 * noise, length(rows, d), bounds)
 
 
-def adassp(problem: Problem, rows: Rows = "max-norm") -> Fit:
+def adassp(task: Task, rows: Rows = "max-norm", clip: float | None = None) -> Fit:
     """Noise on X'X, X'y and the smallest eigenvalue of X'X, and just enough ridge to be invertible (Wang 2018).
 
     The three are calibrated jointly and exactly, as the one Gaussian they are.
     """
-    bounds, (for_smallest, for_xx, for_xy) = problem.deal(1, 1, 1)
-    d = problem.width
+    bounds, (for_smallest, for_xx, for_xy) = narrowed(task, clip, inside(1), 1, 1)
+    d = task.width
 
     # BOUND: rows in the unit ball, targets in [-1, 1]
-    x, y = mapped(features(bounds, problem.intercept), target(bounds), rows, d)
+    x, y = mapped(features(bounds, task.intercept), target(bounds), rows, d)
 
     # SUMMARISE: x x' and x y over all rows
     xx, xy = BoundedSum(x, x, norm=1, name="X'X"), BoundedSum(x, y, norm=1, name="X'y")
 
     # PRIVATISE: a third of μ² each
-    smallest, moments, products = problem.curator.measure_together(
+    smallest, moments, products = task.curator.measure_together(
         (xx, for_smallest, smallest_eigenvalue), (xx, for_xx, None), (xy, for_xy, None)
     )
 
@@ -65,13 +69,13 @@ def adassp(problem: Problem, rows: Rows = "max-norm") -> Fit:
     noise = float(moments.std[0, 0])
     floor = max(0.0, float(smallest.value) - 2 * smallest.std)
     ridge = max(0.0, noise * math.sqrt(d * math.log(2 * d**2 / 0.05)) - floor)
-    return solved(moments.value + ridge * np.eye(d), products.value, noise, length(rows, d))
+    return solved(moments.value + ridge * np.eye(d), products.value, noise, length(rows, d), bounds)
 
 
-def solved(xx: Floats, xy: Floats, floor: float, scale: float) -> Fit:
+def solved(xx: Floats, xy: Floats, floor: float, scale: float, bounds: Bounds) -> Fit:
     """Solve with eigenvalues floored: finite whatever the draw. Nothing measured tells the size of the residuals."""
     values, vectors = np.linalg.eigh(xx)
-    return Fit(vectors @ ((vectors.T @ xy) / np.maximum(values, floor)) / scale)
+    return Fit(vectors @ ((vectors.T @ xy) / np.maximum(values, floor)) / scale, bounds=bounds)
 
 
 def length(rows: Rows, d: int) -> float:

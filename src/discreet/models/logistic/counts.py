@@ -12,8 +12,8 @@ from discreet.budget import Share
 from discreet.curator import Curator
 from discreet.images import missing
 from discreet.models.classifier import TOO_FEW
-from discreet.models.logistic.problem import Problem
 from discreet.query import Batch, BoundedSum, OneHot
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -80,10 +80,10 @@ def total_rows(rows: Number, public: int | None) -> float:
     return rows.safe if public is None else max(float(public), 1.0)
 
 
-def too_few(counts: Counts, problem: Problem) -> bool:
+def too_few(counts: Counts, task: Task) -> bool:
     """Whether rows are so few that even a count of them is mostly noise; by what is known of their number."""
-    rows = float(counts.value.sum()) if problem.n is None else problem.n
-    return rows < TOO_FEW * problem.noise(1)
+    rows = float(counts.value.sum()) if task.n is None else task.n
+    return rows < TOO_FEW * task.noise(1)
 
 
 def shares_of(counts: Counts) -> Floats:

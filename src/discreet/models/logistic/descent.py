@@ -19,22 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.budget import Share, radial
+from discreet.budget import Share, inside, radial
 from discreet.curator import Curator
 from discreet.images import Mixed
 from discreet.models.classifier import SCANTY
-from discreet.models.linear.problem import ADAPTS
+from discreet.models.fit import ADAPTS, Fit
 from discreet.models.logistic import few, together
 from discreet.models.logistic.counts import FEW, Counts, class_counts, shares_of, too_few, total_rows
 from discreet.models.logistic.directions import Directions
 from discreet.models.logistic.moments import shrunk_correlations, spectral, trusted, whitening
-from discreet.models.logistic.problem import Fit, Problem, around_zero
-from discreet.models.logistic.standard import all_together, one_by_one
+from discreet.models.logistic.standard import CLIP_AT, all_together, one_by_one
 from discreet.models.logistic.trust import Moved, worth
 from discreet.models.logistic.verdict import MOST, held_back, verdict
 from discreet.models.logistic.walk import Path, Walk
-from discreet.models.scaling import Standard
+from discreet.models.scaling import Standard, around_zero
 from discreet.query import WIDEST, BoundedSum, Image
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -92,7 +92,13 @@ class Setting:
         return plain + (4.0 - plain) * kept
 
 
-def descent(problem: Problem) -> Fit:
+def classes_of(bounds: Bounds) -> int:
+    """How many classes there are, of bounds that were dealt."""
+    assert bounds.classes is not None
+    return len(bounds.classes)
+
+
+def descent(task: Task, clip: float | None = CLIP_AT, rounds: int | None = None) -> Fit:
     """Release class counts, moments and gradients; follow them; and let the rows judge where they lead.
 
     | data | what comes out |
@@ -102,49 +108,47 @@ def descent(problem: Problem) -> Fit:
     | one class only | that class, nearly always |
     | constant or collinear columns | finite coefficients |
     """
-    bounds, plan = _dealt(problem)
-    bounds = bounds if problem.intercept else around_zero(bounds)
-    curator = problem.curator
+    bounds, plan = _dealt(task, rounds)
+    bounds = bounds if task.intercept else around_zero(bounds)
+    curator, classes = task.curator, classes_of(bounds)
 
     # PRIVATISE: how many rows of each class; how noisy all else will be follows from it
-    counts = class_counts(curator, plan.counts, problem.classes())
+    counts = class_counts(curator, plan.counts, classes)
     rows, moments = counts.total, [plan.moments]
-    if plan.again and few.surely_many(rows, problem):
+    if plan.again and few.surely_many(rows, task):
         moments.append(plan.again)
-    elif problem.intercept and problem.classes() > 1:
-        rows, scarce = few.counted(rows, problem, plan.again)
+    elif task.intercept and classes > 1:
+        rows, scarce = few.counted(rows, task, plan.again, classes)
         if scarce:
-            return few.chosen(problem, bounds, rows, (plan.moments, plan.look, *plan.steps))
-    n = total_rows(rows, problem.n)
+            return few.chosen(task, bounds, rows, (plan.moments, plan.look, *plan.steps))
+    n = total_rows(rows, task.n)
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations, then a look at the correlations, unless noise would hide them
-    standard = (all_together if _hidden(problem, bounds, n) else one_by_one)(problem, bounds, n, *moments)
-    blind = _blind(problem, plan.look, n)
-    image, white, kept = (
-        (standard.rows, np.eye(problem.width), 0.0) if blind else _white(curator, standard, plan.look, n)
-    )
+    standard = (all_together if _hidden(task, bounds, n) else one_by_one)(task, bounds, n, clip, *moments)
+    blind = _blind(task, plan.look, n)
+    image, white, kept = (standard.rows, np.eye(task.width), 0.0) if blind else _white(curator, standard, plan.look, n)
     shares = (*plan.steps, plan.look) if blind else plan.steps
 
     # SUMMARISE + PRIVATISE: gradients, each where the ones before have led
-    start = few.by_shares(counts, problem)
-    setting = Setting(problem.noise(start.size) / n, problem.width)
-    scanty = setting.signal < SCANTY or too_few(counts, problem)
-    if kept == 0 and _hidden(problem, bounds, n):
+    start = few.by_shares(counts, task)
+    setting = Setting(task.noise(start.size) / n, task.width)
+    scanty = setting.signal < SCANTY or too_few(counts, task)
+    if kept == 0 and _hidden(task, bounds, n):
         white = together.leaning(together.average(bounds))
         image = Mixed(standard.scaled, standard.frame @ white)
         setting = Setting(setting.noise, float((white**2).sum()))
     walk = Walk(
         curator,
-        Directions(image, problem.width),
+        Directions(image, task.width),
         setting.clip,
         n,
         setting.step(kept) * flatness(counts),
-        white[0] if problem.intercept and not blind else None,
+        white[0] if task.intercept and not blind else None,
         rarest(counts),
         math.sqrt(setting.width),
     )
     curator.keep()
-    back = len(shares) - held_back(problem, shares, n)
+    back = len(shares) - held_back(task, shares, n, classes)
     path = walk.along(Path((np.asarray(np.linalg.solve(white, start.T).T),)), shares[:back])
     moved = Moved.by(walk, path, white, start)
     judged = back < len(shares) and moved.signal < PLAIN
@@ -152,19 +156,19 @@ def descent(problem: Problem) -> Fit:
         moved = Moved.by(walk, walk.along(path, shares[back:]), white, start)
 
     # SOLVE: what noise may have made of it counts for as little as the likeliest class is worth
-    weight = moved.trust(worth(counts)) if problem.intercept else 1.0
+    weight = moved.trust(worth(counts)) if task.intercept else 1.0
     learnt = np.array([(start + part * moved.way) @ standard.frame.T for part in dict.fromkeys((weight, 1.0))])
     theta, note = learnt[0], FAINT.format(weight) if weight < 0.5 else ""
     if judged:  # PRIVATISE: by how many rows are right, one of a few candidates
-        found = verdict(problem, standard.scaled, bounds, learnt, n, shares[back:])
+        found = verdict(task, standard.scaled, bounds, learnt, n, shares[back:])
         theta = found.theta
         if found.learnt is None:
             note = JUDGED.format(LINE if found.line else CLASS)
         elif found.learnt:  # all of it, and nothing shrunk
             note = ""
-    clipped = CLIPPED.format(problem.clip) if standard.clips else ""
-    notes = tuple(filter(None, (ADAPTS, FEW if scanty else "", note, clipped)))
-    return Fit(theta, bounds, standard.narrow, notes)
+    clipped = CLIPPED.format(clip) if standard.clips else ""
+    task.note(*filter(None, (ADAPTS, FEW if scanty else "", note, clipped)))
+    return Fit(theta, bounds=bounds, narrow=standard.narrow)
 
 
 def bends(counts: Counts) -> Floats:
@@ -195,38 +199,38 @@ class _Plan:
     steps: tuple[Share, ...]
 
 
-def _dealt(problem: Problem) -> tuple[Bounds, _Plan]:
-    rounds = problem.rounds or (ROUNDS_PURE if problem.budget.pure else ROUNDS)
-    counts, moments, look = SHARES_PURE if problem.budget.pure else SHARES
-    counted = problem.n is None and problem.intercept  # rows may have to be counted again
+def _dealt(task: Task, rounds: int | None) -> tuple[Bounds, _Plan]:
+    rounds = rounds or (ROUNDS_PURE if task.budget.pure else ROUNDS)
+    counts, moments, look = SHARES_PURE if task.budget.pure else SHARES
+    counted = task.n is None and task.intercept  # rows may have to be counted again
     again = [few.AGAIN] if counted else []
     moments -= sum(again) / 2
     step = (1 - counts - moments - look - sum(again)) / rounds
     steps = [step] * rounds
-    if problem.budget.pure and problem.intercept and rounds > 2:
+    if task.budget.pure and task.intercept and rounds > 2:
         last = max(2, int(MOST * rounds))  # several pure shares do not pay for one choice: the last is a large one
         steps[-last:] = [last * step]
-    bounds, shares = problem.deal(
-        radial(counts), *map(radial, again), radial(moments), radial(look), *map(radial, steps)
+    bounds, shares = task.deal(
+        radial(counts), *map(radial, again), *(inside(radial(part)) for part in (moments, look, *steps))
     )
     first, rest = shares[0], shares[1 + len(again) :]
     return bounds, _Plan(first, shares[1] if counted else None, rest[0], rest[1], tuple(rest[2:]))
 
 
-def _hidden(problem: Problem, bounds: Bounds, n: float) -> bool:
+def _hidden(task: Task, bounds: Bounds, n: float) -> bool:
     """Whether noise would hide features one by one, and there are some that may grow together."""
     fits = 2 * len(bounds.lower) <= WIDEST  # their average is asked for in the shape of means and squares
-    if not (problem.intercept and fits) or np.count_nonzero(together.average(bounds)) < 2:
+    if not (task.intercept and fits) or np.count_nonzero(together.average(bounds)) < 2:
         return False
-    classes = problem.classes()
-    size = problem.width * (classes if classes > 2 else 1)
-    return Setting(problem.noise(size) / n, problem.width).signal < together.HIDDEN
+    classes = classes_of(bounds)
+    size = task.width * (classes if classes > 2 else 1)
+    return Setting(task.noise(size) / n, task.width).signal < together.HIDDEN
 
 
-def _blind(problem: Problem, share: Share, n: float) -> bool:
+def _blind(task: Task, share: Share, n: float) -> bool:
     """Whether noise would hide any correlation: the share is worth more for another gradient then, or for a choice."""
-    width = problem.width
-    noise = RADIUS**2 * width * problem.noise(width * (width + 1) // 2, share) / n
+    width = task.width
+    noise = RADIUS**2 * width * task.noise(width * (width + 1) // 2, share) / n
     return noise > BLIND * math.sqrt(width)
 
 

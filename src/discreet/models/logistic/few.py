@@ -12,10 +12,10 @@ import numpy as np
 from discreet.bounds import Bounds
 from discreet.budget import Share
 from discreet.images import Scaled
-from discreet.models.linear.problem import ADAPTS
+from discreet.models.fit import ADAPTS, Fit, Floats
 from discreet.models.logistic.counts import Counts, Number, row_count, shares_of, total_rows
-from discreet.models.logistic.problem import Fit, Floats, Problem
 from discreet.models.logistic.verdict import verdict
+from discreet.task import Task
 
 FEW_ROWS = 60.0  # rows times ε: with fewer, slopes are not worth asking for
 AGAIN = 0.08  # of the budget: to count rows once more, or to measure means and squares twice
@@ -26,21 +26,21 @@ ALONE = (
 )
 
 
-def surely_many(rows: Number, problem: Problem) -> bool:
+def surely_many(rows: Number, task: Task) -> bool:
     """Whether rows are many, as far as one can tell, and need not be counted again."""
-    return rows.value - CLEAR * rows.std > _enough(problem)
+    return rows.value - CLEAR * rows.std > _enough(task)
 
 
-def counted(rows: Number, problem: Problem, share: Share | None) -> tuple[Number, bool]:
+def counted(rows: Number, task: Task, share: Share | None, classes: int) -> tuple[Number, bool]:
     """The number of rows, better known if it is not public, and whether they are few."""
     if share is not None:
-        rows = rows.and_by(row_count(problem.curator, share, problem.classes()))
-    return rows, (rows.value if problem.n is None else problem.n) < _enough(problem)
+        rows = rows.and_by(row_count(task.curator, share, classes))
+    return rows, (rows.value if task.n is None else task.n) < _enough(task)
 
 
-def _enough(problem: Problem) -> float:
-    exchange = 2 if problem.budget.neighbours == "replace-one" else 1
-    return enough(problem.budget.epsilon) * exchange * problem.curator.group
+def _enough(task: Task) -> float:
+    exchange = 2 if task.budget.neighbours == "replace-one" else 1
+    return enough(task.budget.epsilon) * exchange * task.curator.group
 
 
 def enough(epsilon: float) -> float:
@@ -48,18 +48,19 @@ def enough(epsilon: float) -> float:
     return FEW_ROWS / epsilon
 
 
-def chosen(problem: Problem, bounds: Bounds, rows: Number, shares: Sequence[Share]) -> Fit:
+def chosen(task: Task, bounds: Bounds, rows: Number, shares: Sequence[Share]) -> Fit:
     """A class or a line, and how often it is right."""
-    image, none = Scaled.by(bounds, True), np.zeros((0, 1, problem.width))
-    theta = verdict(problem, image, bounds, none, total_rows(rows, problem.n), shares).theta
-    return Fit(theta, bounds, bounds, (ADAPTS, ALONE) if problem.n is None else (ALONE,))
+    image, none = Scaled.by(bounds, True), np.zeros((0, 1, task.width))
+    theta = verdict(task, image, bounds, none, total_rows(rows, task.n), shares).theta
+    task.note(*((ADAPTS, ALONE) if task.n is None else (ALONE,)))
+    return Fit(theta, bounds=bounds, narrow=bounds)
 
 
-def by_shares(counts: Counts, problem: Problem) -> Floats:
+def by_shares(counts: Counts, task: Task) -> Floats:
     """Log odds of the classes alone, as coefficients: no slopes."""
     odds = np.log(shares_of(counts))
     levels = np.array([odds[1] - odds[0]]) if len(odds) == 2 else odds - odds.mean()
-    theta = np.zeros((len(levels), problem.width))
-    if problem.intercept:
+    theta = np.zeros((len(levels), task.width))
+    if task.intercept:
         theta[:, 0] = levels
     return theta

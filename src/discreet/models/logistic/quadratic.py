@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.budget import radial
-from discreet.models.linear.problem import ADAPTS
+from discreet.models.fit import ADAPTS, Fit
 from discreet.models.logistic.counts import FEW, class_counts, shares_of, too_few, total_rows
 from discreet.models.logistic.moments import spectral
-from discreet.models.logistic.problem import Fit, Problem, around_zero
-from discreet.models.logistic.standard import one_by_one
+from discreet.models.logistic.standard import CLIP_AT, one_by_one
+from discreet.models.scaling import around_zero
 from discreet.query import Batch, BoundedSum
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +22,7 @@ LOOSE = 0.5  # of the noise's spectral norm: the floor of the eigenvalues
 PRIORS = np.logspace(-8, 2, 60)  # variances of coefficients that are tried
 
 
-def quadratic(problem: Problem) -> Fit:
+def quadratic(task: Task, clip: float | None = CLIP_AT) -> Fit:
     """Least squares of the classes' indicators on standardised rows, shrunk by empirical Bayes, as log odds.
 
     About the class shares p the logistic loss is nearly Σ ½ p(1 - p)(x'θ)² - (y - p) x'θ: its minimum follows from X'X
@@ -32,14 +33,14 @@ def quadratic(problem: Problem) -> Fit:
     Huggins, Adams & Broderick, "PASS-GLM", NeurIPS 2017, for the approximation.
     """
     parts = [radial(share) for share in (COUNTS, MOMENTS, GRAM, PRODUCTS)]
-    bounds, (for_counts, for_moments, for_gram, for_products) = problem.deal(*parts)
-    bounds = bounds if problem.intercept else around_zero(bounds)
-    curator, width = problem.curator, problem.width
+    bounds, (for_counts, for_moments, for_gram, for_products) = task.deal(*parts)
+    bounds = bounds if task.intercept else around_zero(bounds)
+    curator, width = task.curator, task.width
 
     # BOUND + SUMMARISE + PRIVATISE: class shares, standardised rows, X'X and X'(y - p)
-    counts = class_counts(curator, for_counts, problem.classes())
-    n, shares = total_rows(counts.total, problem.n), shares_of(counts)
-    standard = one_by_one(problem, bounds, n, for_moments)
+    counts = class_counts(curator, for_counts, len(bounds.classes or ()))
+    n, shares = total_rows(counts.total, task.n), shares_of(counts)
+    standard = one_by_one(task, bounds, n, clip, for_moments)
     radius = RADIUS * np.sqrt(width)
 
     def excess(rows: Batch) -> Floats:
@@ -56,11 +57,11 @@ def quadratic(problem: Problem) -> Fit:
     # SOLVE: in the eigenvectors of the noisy X'X, shrunk; slopes of probabilities over p(1 - p) are slopes of log odds
     slopes = shrunk_solution(gram.value, float(gram.std[0, 0]), products.value, float(products.std))
     theta = slopes.T / np.maximum(shares * (1 - shares), 1e-3)[first:, None]
-    if problem.intercept:
+    if task.intercept:
         odds = np.log(shares)
         theta[:, 0] += np.array([odds[1] - odds[0]]) if first else odds - odds.mean()
-    notes = (ADAPTS, FEW) if too_few(counts, problem) else (ADAPTS,)
-    return Fit(theta @ standard.frame.T, bounds, standard.narrow, notes)
+    task.note(*((ADAPTS, FEW) if too_few(counts, task) else (ADAPTS,)))
+    return Fit(theta @ standard.frame.T, bounds=bounds, narrow=standard.narrow)
 
 
 def shrunk_solution(gram: Floats, gram_noise: float, products: Floats, noise: float) -> Floats:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours, Part, Share
-from discreet.curator import Curator
+from discreet.budget import Budget, Neighbours
 from discreet.errors import NotSupported
 from discreet.ledger import Ledger
 from discreet.models import erm
@@ -19,13 +19,12 @@ from discreet.models.erm.problem import Unit
 from discreet.models.logistic.descent import descent
 from discreet.models.logistic.few import enough
 from discreet.models.logistic.plain import gradient_descent
-from discreet.models.logistic.problem import Fit, Problem
 from discreet.models.logistic.quadratic import quadratic
 from discreet.models.sgd import SGDClassifier
+from discreet.task import Task
 
 Method = Literal["auto", "objective", "objective-pure", "output", "gradient", "sgd", "quadratic"]
-DESCENT: dict[str, Callable[[Problem], Fit]] = {"auto": descent, "gradient": gradient_descent, "quadratic": quadratic}
-MINIMUM: dict[str, Callable[[erm.Problem], Any]] = {
+MINIMUM: dict[str, Callable[[Task, erm.Objective], Any]] = {
     "objective": erm.objective,
     "objective-pure": erm.objective_pure,
     "output": erm.output,
@@ -168,73 +167,36 @@ class LogisticRegression(LinearClassifier):
             raise ValueError(f"The `clip` must be a number > 0, or None. Got {self.clip!r}.")
         return super()._budget()
 
-    def _fit(self, curator: Curator) -> None:
+    def _fit(self, task: Task) -> None:
         self.narrow_, self._unit = None, None
         if self.method == "sgd":
-            self._by_lots(curator)
+            self._by_lots(task)
         elif self.method in MINIMUM:
-            self._by_minimum(curator, MINIMUM[self.method])
+            self._by_minimum(task, MINIMUM[self.method])
         else:
-            self._by_descent(curator, DESCENT[self.method])
+            self._by_descent(task)
 
-    def _by_descent(self, curator: Curator, method: Callable[[Problem], Fit]) -> None:
-        def deal(*parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
-            return self._deal(curator, *parts)
-
-        fit = method(
-            Problem(
-                curator=curator,
-                budget=self._asked,
-                deal=deal,
-                classes=lambda: len(self.classes_),
-                n=self._public_count,
-                intercept=bool(self.fit_intercept),
-                clip=self.clip,
-                rounds=self.rounds,
-            )
-        )
-        self._notes += fit.notes
-        slopes = fit.theta[:, self.fit_intercept :] / fit.bounds.half
-        levels = fit.theta[:, 0] if self.fit_intercept else np.zeros(len(fit.theta))
+    def _by_descent(self, task: Task) -> None:
+        if self.method == "auto":
+            fit = descent(task, self.clip, self.rounds)
+        else:
+            fit = quadratic(task, self.clip) if self.method == "quadratic" else gradient_descent(task, self.rounds)
+        assert fit.bounds is not None
+        slopes = fit.theta[:, task.intercept :] / fit.bounds.half
+        levels = fit.theta[:, 0] if task.intercept else np.zeros(len(fit.theta))
         self.coef_, self.intercept_ = slopes, levels - slopes @ fit.bounds.centre
         self.narrow_ = fit.narrow
 
-    def _by_minimum(self, curator: Curator, method: Callable[[erm.Problem], Any]) -> None:
-        known = self._known()
-        theta = method(
-            erm.Problem(
-                curator=curator,
-                budget=self._asked,
-                deal=lambda *parts: self._deal(curator, *parts),
-                loss=erm.Logistic(),
-                classes=lambda: len(self.classes_),
-                known=None if known is None else len(known),
-                n=self._public_count,
-                remark=self._remark,
-                features=self._to_come,
-            )
-        )
+    def _by_minimum(self, task: Task, method: Callable[[Task, erm.Objective], Any]) -> None:
+        theta = method(task, erm.Objective(erm.Logistic()))
         self._unit = unit = Unit.by(self.bounds_)
         self.coef_, self.intercept_ = unit.units(theta)
 
-    def _remark(self, remark: str) -> None:
-        self._notes += (remark,)
-
-    def _by_lots(self, curator: Curator) -> None:
-        names = (
-            "epsilon",
-            "delta",
-            "fit_intercept",
-            "neighbours",
-            "unit",
-            "max_rows_per_unit",
-            "n",
-            "bounds",
-            "classes",
-        )
-        noise: Any = "pure" if self._asked.pure else "gaussian"
+    def _by_lots(self, task: Task) -> None:
+        names = "epsilon", "delta", "fit_intercept", "neighbours", "unit", "max_rows_per_unit", "n", "bounds", "classes"
+        noise: Any = "pure" if task.budget.pure else "gaussian"
         inner = SGDClassifier(noise=noise, **{name: getattr(self, name) for name in names})
-        self._lend(inner, curator, self._given)
+        inner._fit(replace(task, settle=inner._settle))
         self.coef_, self.intercept_ = inner.coef_, inner.intercept_
         self.classes_, self.bounds_ = inner.classes_, inner.bounds_
 

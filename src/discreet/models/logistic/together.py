@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from discreet.bounds import Bounds
-from discreet.models.logistic.problem import Floats
+from discreet.models.fit import Floats
 from discreet.models.scaling import indicators
 
 HIDDEN = 4.0  # signals: with fewer, rows lean towards the average of their features

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.models.fit import Floats
 from discreet.models.logistic.counts import Counts, shares_of
-from discreet.models.logistic.problem import Floats
 from discreet.models.logistic.walk import Path, Walk
 
 AHEAD = 0.4  # of what it may be worth: so far ahead of the next the likeliest class outweighs what may be noise

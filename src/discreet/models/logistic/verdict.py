@@ -24,10 +24,11 @@ from discreet.bounds import Bounds
 from discreet.budget import Share
 from discreet.events import Composed
 from discreet.images import Line, Mixed, Scaled, missing
+from discreet.models.fit import Floats
 from discreet.models.hypotheses import BITS, Agreement
 from discreet.models.logistic import together
-from discreet.models.logistic.problem import Floats, Problem
 from discreet.query import Batch, BoundedSum, OneHot
+from discreet.task import Task
 
 Ints = NDArray[np.int64]
 
@@ -167,15 +168,13 @@ class Verdict:
     line: bool = False
 
 
-def verdict(
-    problem: Problem, image: Scaled, bounds: Bounds, models: Floats, n: float, shares: Sequence[Share]
-) -> Verdict:
+def verdict(task: Task, image: Scaled, bounds: Bounds, models: Floats, n: float, shares: Sequence[Share]) -> Verdict:
     """A candidate that gets as many rows right as any, or nearly so.
 
     Of a class or a line, log odds are as large as its answers are more often right than wrong: the smallest share is
     for that, all others for the choice.
     """
-    curator, classes = problem.curator, problem.classes()
+    curator, classes = task.curator, len(bounds.classes or ())
     votes = Votes(image, Lines(bounds, classes), models)
     for_odds, for_choice = smallest_first(shares)
 
@@ -191,7 +190,7 @@ def verdict(
     ahead, doubt = float(np.ravel(found.value)[0]) / n, float(np.max(found.std)) / n
     hits = float(np.clip((1 + ahead * PRIOR / (PRIOR + doubt**2)) / 2, 1 / classes + LEAST, SUREST))
     size = math.log(hits * (classes - 1) / (1 - hits))
-    theta = votes.lines.coefficients(line) if line >= 0 else named(place, classes, problem.width)
+    theta = votes.lines.coefficients(line) if line >= 0 else named(place, classes, task.width)
     return Verdict(size * theta, line=line >= 0)
 
 
@@ -206,20 +205,20 @@ def named(place: int, classes: int, width: int) -> Floats:
     return theta
 
 
-def held_back(problem: Problem, shares: Sequence[Share], n: float) -> int:
+def held_back(task: Task, shares: Sequence[Share], n: float, classes: int) -> int:
     """How many of the last shares are for a choice, and how right it is; 0 where there are too few of them.
 
     As many as a choice needs where rows are so many, as far as they go.
     """
     most = math.ceil(MOST * len(shares))
-    if not problem.intercept or problem.classes() < 2 or most < 2:
+    if not task.intercept or classes < 2 or most < 2:
         return 0
-    if problem.budget.pure:
+    if task.budget.pure:
         return 2  # only the largest of them pays for a choice
-    exchange = 2 if problem.budget.neighbours == "replace-one" else 1
+    exchange = 2 if task.budget.neighbours == "replace-one" else 1
     for count in range(2, most):
         _, rest = smallest_first(shares[-count:])
-        event = Composed(tuple(problem.curator.buys(share) for share in rest))
+        event = Composed(tuple(task.curator.buys(share) for share in rest))
         if n * curves.choice_within(event) >= ENOUGH * exchange:
             return count
     return most

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours, Share, radial
+from discreet.budget import Budget, Neighbours, Share, inside, radial
 from discreet.curator import Curator
+from discreet.engines import Rows
 from discreet.engines.opening import is_rows
 from discreet.errors import LedgerError, NotSupported
-from discreet.events import Event, Gaussian, Pure
 from discreet.images import Scaled, missing
 from discreet.labels import ordered
 from discreet.ledger import Ledger
@@ -25,8 +25,10 @@ from discreet.models.online.learners import Ftrl, Game, Giga, Igd, Learner
 from discreet.models.online.losses import Loss, Shrunk
 from discreet.models.online.running import Roots, Tree
 from discreet.models.online.stream import NOTE, Stream, coded
+from discreet.noise import deviation_of
 from discreet.query import BoundedSum, OneHot
 from discreet.reading import Reading
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 Method = Literal["ftrl", "tree", "igd", "giga"]
@@ -221,24 +223,27 @@ class OnlineClassifier(LinearClassifier):
         self.release_ = stream.curator.summary(type(self).__name__, self.release_.budget, self.release_.notes)
         return self
 
-    def _fit(self, curator: Curator) -> None:
-        known = self._batch()
+    def _fit(self, task: Task) -> None:
+        curator, known = task.curator, self._batch(task.n)
         extra = ([] if known else [FOR_COUNT]) + ([float(self.watch)] if self.watch else [])
-        bounds, shares = self._deal(curator, radial(1 - sum(extra)), *map(radial, extra))
+        main = radial(1 - sum(extra))
+        main = main if self.method in ("igd", "giga") else inside(main)
+        bounds, shares = task.deal(main, *map(radial, extra))
         batch = known or max(1.0, self._counted(curator, shares[1]) / (1 if self._single else self.horizon))
-        stream = self._begin(curator, bounds, shares[0], batch, shares[-1] if self.watch else None)
-        self._notes += (NOTE,)
+        stream = self._begin(task, bounds, shares[0], batch, shares[-1] if self.watch else None)
+        task.note(NOTE)
         for part in curator.dealt(shares[0], 1 if self._single else self.horizon):
             stream.play(part)
         self._stream = stream
         self._learn(stream)
 
-    def _begin(self, curator: Curator, bounds: Bounds, share: Share, batch: float, watch: Share | None) -> Stream:
+    def _begin(self, task: Task, bounds: Bounds, share: Share, batch: float, watch: Share | None) -> Stream:
+        curator = task.curator
         width, scores = curator.width + 1, len(self.classes_) if len(self.classes_) > 2 else 1
         rows = Shrunk(Scaled.by(bounds, True), self.clip or math.sqrt(1 + curator.width / 2))
         slope = rows.radius * math.sqrt(scores)
-        moves = slope * (2 if self._asked.neighbours == "replace-one" else 1)
-        noise = moves * _noise(curator.buys(share), width * scores) / batch
+        moves = slope * (2 if task.budget.neighbours == "replace-one" else 1)
+        noise = moves * deviation_of(curator.buys(share), width * scores) / batch
         game = Game(self.horizon, batch, float(self.radius), slope, width * scores, noise)
         return Stream(curator, share, self._learner(game), rows, self.loss, (scores, width), watch)
 
@@ -277,17 +282,19 @@ class OnlineClassifier(LinearClassifier):
         there = OneHot(lambda rows: np.where(missing(rows), -1, 0), 1)
         return float(curator.measure(BoundedSum(there, name="count"), share).value[0])
 
-    def _batch(self) -> float | None:
+    def _batch(self, n: int | None) -> float | None:
         if self.batch is not None:
             return float(self.batch)
-        rows = self._public_count if self.n is None else self.n
+        rows = n if self.n is None else self.n
         if rows is None:
             return None
         return max(1.0, rows / (1 if self._single and self.n is None else self.horizon))
 
-    def _known(self) -> tuple[Any, ...] | None:
-        known = super()._known()
-        return ordered(self._told) if known is None and self._told is not None else known
+    def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
+        public = super()._facts(rows, budget)
+        if public["classes"] is None and self._told is not None:
+            public["classes"] = ordered(self._told)
+        return public
 
     def _forget(self) -> None:
         for name in ("_stream", "rounds_"):
@@ -331,11 +338,3 @@ class OnlineClassifier(LinearClassifier):
 
 def _real(number: Any) -> bool:
     return isinstance(number, (int, float, np.integer, np.floating)) and not isinstance(number, bool)
-
-
-def _noise(event: Event, size: int) -> float:
-    """The standard deviation of each coefficient, in sensitivities."""
-    if isinstance(event, Gaussian):
-        return event.noise_multiplier
-    assert isinstance(event, Pure)
-    return math.sqrt(size + 1) / event.epsilon

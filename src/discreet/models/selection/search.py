@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, approximate, check_unit, radial
+from discreet.budget import Budget, approximate, check_unit, inside, radial
 from discreet.curator import Curator, noise_source
 from discreet.engines import Rows
 from discreet.engines.opening import as_rows, is_rows
@@ -40,6 +40,7 @@ from discreet.models.selection.repeats import Repeats
 from discreet.models.selection.schema import Schema
 from discreet.models.selection.subsets import Subsets
 from discreet.models.selection.trials import Law, law_of
+from discreet.task import Task
 
 Strategy = Literal["subsets", "repeats", "public"]
 
@@ -221,26 +222,26 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         self.release_ = replace(model.release_, name=type(self).__name__, notes=(*model.release_.notes, note))
         return budget, rows
 
-    def _fit(self, curator: Curator) -> None:
-        budget = self._asked
-        (share,) = budget.split(radial(1.0) if budget.pure else approximate(1.0))
+    def _fit(self, task: Task) -> None:
+        curator, budget = task.curator, task.budget
+        (share,) = budget.split(inside(radial(1.0)) if budget.pure else approximate(1.0))
         # candidates know of rows alone: they get what one row may be promised, so that a unit's rows keep the budget
         make = self._subsets if self.strategy == "subsets" else self._repeats
-        chosen = curator.run(make(curator, within_event(curator.buys(share), budget)), share)
+        chosen = curator.run(make(task, within_event(curator.buys(share), budget)), share)
         count, law = len(self.candidates_) + 1, self._law(budget)
         found: Found = chosen.value
         key = "none" if not found.ran else "refit" if self.strategy == "subsets" and self.refit else self.strategy
-        self._notes += (*found.model.release_.notes, NOTES[key].format(count, law.name, law.expected, law.none))
+        task.note(*found.model.release_.notes, NOTES[key].format(count, law.name, law.expected, law.none))
         self._keep(found)
         # all that leaves: which candidate, and the release of its fit, under the promise of the whole
         parts = tuple(replace(part, budget=budget, data=chosen.data) for part in found.model.release_.parts)
         curator.releases[:] = [replace(chosen, value=found.index), *parts]
-        receipt = curator.summary(type(found.model).__name__, budget, self._notes)
+        receipt = task.receipt(type(found.model).__name__)
         found.model.release_ = replace(receipt, parts=parts)
 
-    def _subsets(self, curator: Curator, budget: Budget) -> Subsets:
+    def _subsets(self, task: Task, budget: Budget) -> Subsets:
         """The choice by blocks, rehearsed on no rows: what a candidate refuses is refused before the charge."""
-        settings, known = tuple(self.candidates_), self._public_count
+        curator, settings, known = task.curator, tuple(self.candidates_), task.n
         inside = Subsets("choice", self.estimator, settings, scored(self.estimator), self.n, float(self.refit))
         block = known and min(known, _surely(known / (len(settings) + 1)))
         for setting in settings:
@@ -252,13 +253,13 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
                 refuse_lots_of_groups(event, curator.group)
         return inside
 
-    def _repeats(self, curator: Curator, budget: Budget) -> Repeats:
+    def _repeats(self, task: Task, budget: Budget) -> Repeats:
         """The choice among trials, planned by what candidates cost on no rows."""
         settings, law = tuple(self.candidates_), self._law(budget)
-        schema = self._schema(curator, self._public_count)
+        schema = self._schema(task.curator, task.n)
         plan = Planner(self.estimator, settings, self.n, budget, law, schema, float(self.score_share)).plan()
         for event in plan.fits:
-            refuse_lots_of_groups(event, curator.group)
+            refuse_lots_of_groups(event, task.curator.group)
         scale = scored(self.estimator)
         return Repeats("choice", self.estimator, settings, scale, self.n, law, plan, schema, bool(self.pad))
 

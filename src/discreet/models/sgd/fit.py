@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Share, radial
+from discreet.budget import Share, inside, radial
 from discreet.curator import Curator
 from discreet.models.sgd.design import Design
 from discreet.models.sgd.gaussian import FOR_ROWS, Clip, Lots, Size, gathered, shrunk
@@ -19,9 +19,9 @@ from discreet.models.sgd.options import Options
 from discreet.models.sgd.progress import Bar
 from discreet.models.sgd.pure import Passes, sizes_of
 from discreet.models.sgd.schedule import Descent
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
-Deal = Callable[..., tuple[Bounds, tuple[Share, ...]]]
 
 FOR_MEANS = 0.02  # of the budget, where no lot can be had for them
 FAINT = 1.0  # of the clip: where the noise in the mean of all steps' gradients is longer, little can be learnt
@@ -30,44 +30,21 @@ WHOLE = "every step read all rows: lots are drawn where bounds and classes are p
 NOISY = "the noise outweighs what the rows can say at this budget; more rows, fewer features or a larger epsilon help"
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Everything a descent may know.
+Designed = Callable[[Bounds], Design]
+Watch = Callable[[Design, Descent], None]
 
-    Attributes
-    ----------
-    curator : answers.
-    budget : what may be spent.
-    deal : makes bounds, and shares of a plan for the parts given.
-    design : of bounds, once they are known.
-    public : whether bounds and classes are, so that nothing has to be paid before the first lot.
-    n : the number of rows, if it is public.
-    intercept : whether there is one: features are centred then.
-    options : what was asked for.
-    watch : is shown each noised iterate.
-    """
 
-    curator: Curator
-    budget: Budget
-    deal: Deal
-    design: Callable[[Bounds], Design]
-    public: bool
-    n: int | None
-    intercept: bool
-    options: Options
-    watch: Callable[[Design, Descent], None]
+def see_rows(curator: Curator, design: Design) -> None:
+    """From here on rows as the design wants them: a map of each row by itself, held where memory allows."""
+    curator.map(design.polar)
+    curator.hold(np.float32)
 
-    def map(self, design: Design) -> None:
-        """From here on rows as the design wants them: a map of each row by itself, held where memory allows."""
-        self.curator.map(design.polar)
-        self.curator.hold(np.float32)
 
-    def descent(self, design: Design, steps: int) -> Descent:
-        """At the start: all coefficients zero."""
-        options = self.options
-        width = design.shape[0]
-        schedule = replace(options.schedule, alpha=options.schedule.alpha / width)  # θ is √width times what is shrunk
-        return Descent(np.zeros(design.shape), schedule, options.momentum, steps, design.intercept)
+def begin_descent(options: Options, design: Design, steps: int) -> Descent:
+    """A descent at its start: all coefficients zero."""
+    width = design.shape[0]
+    schedule = replace(options.schedule, alpha=options.schedule.alpha / width)  # θ is √width times what is shrunk
+    return Descent(np.zeros(design.shape), schedule, options.momentum, steps, design.intercept)
 
 
 @dataclass(frozen=True)
@@ -89,66 +66,73 @@ class Found:
         return (ADAPTED, *self.notes, *[NOISY] * faint)
 
 
-def descend(problem: Problem) -> Found:
-    """Take the way that the options and what is public allow."""
-    options = problem.options
-    share = options.share(problem.n)
+def descend(task: Task, designed: Designed, options: Options, watch: Watch) -> Found:
+    """Take the way that the options and what is public allow.
+
+    Parameters
+    ----------
+    task : answers, and what is public.
+    designed : the design of bounds, once they are known.
+    options : what was asked for.
+    watch : is shown each noised iterate.
+    """
+    share = options.share(task.n)
     steps = max(1, round(options.epochs / share))
     if options.noise == "pure":
-        return by_passes(problem, int(options.epochs), whole=False)
-    if share < 1 and problem.public and problem.budget.neighbours == "add-remove":
-        return by_lots(problem, steps, share)
-    return replace(by_passes(problem, steps, whole=True), notes=(WHOLE,))
+        return by_passes(task, designed, options, watch, int(options.epochs), whole=False)
+    if share < 1 and task.stated and task.budget.neighbours == "add-remove":
+        return by_lots(task, designed, options, watch, steps, share)
+    return replace(by_passes(task, designed, options, watch, steps, whole=True), notes=(WHOLE,))
 
 
-def by_lots(problem: Problem, steps: int, rate: float) -> Found:
+def by_lots(task: Task, designed: Designed, options: Options, watch: Watch, steps: int, rate: float) -> Found:
     """DP-SGD: Gaussian noise on the gradients of Poisson lots, one plan; a first lot finds where features centre."""
-    curator, options = problem.curator, problem.options
-    bounds, _ = problem.deal(1.0)  # public: nothing is paid for them, and these shares are not used
-    design = problem.design(bounds)
-    counted = problem.n is None
+    curator = task.curator
+    bounds, _ = task.deal(1.0)  # public: nothing is paid for them, and these shares are not used
+    design = designed(bounds)
+    counted = task.n is None
     parts = (1 - FOR_ROWS, FOR_ROWS) if counted or options.adaptive else (1.0,)
-    lots = problem.budget.lots(steps + problem.intercept, rate, *parts)
-    size = Size(None if problem.n is None else rate * problem.n)
+    lots = task.budget.lots(steps + task.intercept, rate, *parts)
+    size = Size(None if task.n is None else rate * task.n)
     before = len(curator.releases)
 
-    if problem.intercept:
+    if task.intercept:
         design = design.about(Lots(curator, design, lots, counted).centre(lots[0], size))
-    problem.map(design)
-    descent, clip = problem.descent(design, steps), Clip(options.norm, options.adaptive)
-    each = Lots(curator, design, lots[int(problem.intercept) :], counted)
-    each.descend(descent, size, clip, lambda at: problem.watch(design, at))
+    see_rows(curator, design)
+    descent, clip = begin_descent(options, design, steps), Clip(options.norm, options.adaptive)
+    each = Lots(curator, design, lots[int(task.intercept) :], counted)
+    each.descend(descent, size, clip, lambda at: watch(design, at))
     curator.releases[before:] = gathered(curator.releases[before:])
     event: Any = curator.buys(lots[0].shares[0])
     return Found(design, descent, event.noise_multiplier * math.sqrt(math.prod(design.shape)) / size.surely)
 
 
-def by_passes(problem: Problem, passes: int, whole: bool) -> Found:
+def by_passes(task: Task, designed: Designed, options: Options, watch: Watch, passes: int, whole: bool) -> Found:
     """Noisy gradients of disjoint batches, or of the whole; what is not public of rows is paid for first."""
-    curator, options = problem.curator, problem.options
+    curator = task.curator
     if options.adaptive:
         raise ValueError(
             "clip='adaptive' needs lots, and those public bounds and classes, add-remove neighbours and a rate below "
             "1. Hint: a number > 0."
         )
-    parts = [FOR_ROWS] * (problem.n is None) + [radial(FOR_MEANS)] * problem.intercept + [radial(1.0)]
-    bounds, shares = problem.deal(*parts)
-    design = problem.design(bounds)
-    rows, surely = (float(problem.n),) * 2 if problem.n is not None else _counted(curator, design, shares[0])
-    if problem.intercept:
+    parts = [FOR_ROWS] * (task.n is None) + [radial(FOR_MEANS)] * task.intercept + [inside(radial(1.0))]
+    bounds, shares = task.deal(*parts)
+    design = designed(bounds)
+    rows, surely = (float(task.n),) * 2 if task.n is not None else _counted(curator, design, shares[0])
+    if task.intercept:
         noisy = curator.measure(design.means(), shares[-2])
         design = design.about(shrunk(np.asarray(noisy.value), float(noisy.std), max(rows, 1.0)))
-    problem.map(design)
-    count = 1 if whole else options.batches(rows, problem.n, problem.budget.epsilon, math.prod(design.shape))
+    see_rows(curator, design)
+    count = 1 if whole else options.batches(rows, task.n, task.budget.epsilon, math.prod(design.shape))
     sizes = sizes_of(options.batch, count)
 
-    descent = problem.descent(design, passes * len(sizes))
-    inside = Passes(
-        "gradients", design, descent.copied(), options.norm, sizes, passes, rows, lambda at: problem.watch(design, at)
+    descent = begin_descent(options, design, passes * len(sizes))
+    passed = Passes(
+        "gradients", design, descent.copied(), options.norm, sizes, passes, rows, lambda at: watch(design, at)
     )
-    sums = curator.run(inside, shares[-1])
+    sums = curator.run(passed, shares[-1])
     for i, total in enumerate(np.asarray(sums.value)):
-        inside.step(descent, total, sizes[i % len(sizes)])
+        passed.step(descent, total, sizes[i % len(sizes)])
     each = max(1.0, surely / len(sizes))
     return Found(design, descent, float(sums.std) / options.norm * math.sqrt(math.prod(design.shape)) / each)
 

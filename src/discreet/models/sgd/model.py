@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,17 +10,17 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours
-from discreet.curator import Curator
 from discreet.ledger import Ledger
 from discreet.models.base import PrivateRegressor
 from discreet.models.classifier import LinearClassifier
 from discreet.models.sgd.design import Design
-from discreet.models.sgd.fit import Problem, descend, watcher
+from discreet.models.sgd.fit import descend, watcher
 from discreet.models.sgd.losses import loss_of
 from discreet.models.sgd.options import Noise, Options
 from discreet.models.sgd.pure import Batches
 from discreet.models.sgd.schedule import Rate
 from discreet.query import Batch
+from discreet.task import Task
 
 Floats = NDArray[np.float64]
 Callback = Callable[[int, Any, Any], Any]
@@ -164,13 +163,12 @@ class SGDClassifier(LinearClassifier):
         one_of(self, "loss", ("log", "hinge"))
         return promised(self, super()._budget())
 
-    def _fit(self, curator: Curator) -> None:
+    def _fit(self, task: Task) -> None:
         def design(bounds: Bounds) -> Design:
             loss = loss_of(self.loss, len(self.classes_))
             return Design.of(bounds, bool(self.fit_intercept), lambda batch: np.asarray(batch.y), loss)
 
-        public = self._given is not None and self._known() is not None
-        self.coef_, self.intercept_, self.n_iter_ = descended(self, curator, design, public, Design.in_units)
+        self.coef_, self.intercept_, self.n_iter_ = descended(self, task, design, Design.in_units)
 
 
 class SGDRegressor(PrivateRegressor):
@@ -285,7 +283,7 @@ class SGDRegressor(PrivateRegressor):
             raise ValueError(f"The `huber` of SGDRegressor must be > 0. Got {self.huber!r}.")
         return promised(self, super()._budget())
 
-    def _fit(self, curator: Curator) -> None:
+    def _fit(self, task: Task) -> None:
         def design(bounds: Bounds) -> Design:
             def target(batch: Batch) -> Floats:
                 return bounds.scale_target(np.asarray(batch.y))
@@ -297,7 +295,7 @@ class SGDRegressor(PrivateRegressor):
             middle, half = self.bounds_.target_scale
             return half * coef[0], float(middle + half * intercept[0])
 
-        self.coef_, self.intercept_, self.n_iter_ = descended(self, curator, design, self._given is not None, units)
+        self.coef_, self.intercept_, self.n_iter_ = descended(self, task, design, units)
 
 
 def promised(model: Any, budget: Budget) -> Budget:
@@ -314,18 +312,15 @@ def promised(model: Any, budget: Budget) -> Budget:
 
 def descended(
     model: Any,
-    curator: Curator,
+    task: Task,
     design: Callable[[Bounds], Design],
-    public: bool,
     units: Callable[[Design, Floats], tuple[Any, Any]],
 ) -> tuple[Any, Any, int]:
     """Coefficients and intercept of an estimator, in the units of the data, and the number of steps."""
     options = Options.of(model)
     watch = watcher(type(model).__name__, units, model.callback, bool(model.progress))
-    deal, n = partial(model._deal, curator), model._public_count
-    intercept = bool(model.fit_intercept)
-    found = descend(Problem(curator, model._asked, deal, design, public, n, intercept, options, watch))
-    model._notes += found.remarks
+    found = descend(task, design, options, watch)
+    task.note(*found.remarks)
     theta = found.descent.average if options.average else found.descent.theta
     return *units(found.design, theta), found.descent.t
 
