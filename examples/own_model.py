@@ -14,10 +14,10 @@ import numpy as np
 import discreet as dc
 from discreet.budget import radial
 from discreet.checks import check_private_estimator
-from discreet.curator import Curator
 from discreet.datasets import HOSPITAL, hospital
 from discreet.models import PrivateRegressor
 from discreet.query import Batch, BoundedSum
+from discreet.task import Task
 
 
 class PrivateRidge(PrivateRegressor):
@@ -48,9 +48,9 @@ class PrivateRidge(PrivateRegressor):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _fit(self, curator: Curator) -> None:
-        bounds, (for_xx, for_xy) = self._deal(curator, radial(1), radial(1))
-        d = curator.width + 1
+    def _fit(self, task: Task) -> None:
+        bounds, (for_xx, for_xy) = task.deal(radial(1), radial(1))
+        curator, d = task.curator, task.width
 
         # BOUND: rows in the unit ball, intercept included; targets in [-1, 1]
         def x(rows: Batch) -> np.ndarray:

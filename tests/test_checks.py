@@ -84,7 +84,7 @@ def test_whole_noise_that_is_often_zero_passes_too(epsilon, monkeypatch):
 
 @pytest.mark.parametrize("epsilon", [1.0, 3.0, 8.0])
 def test_checks_notice_that_there_is_no_noise(epsilon, monkeypatch):
-    monkeypatch.setattr("discreet.curator.perturbed", lambda total, *rest: total)
+    monkeypatch.setattr("discreet.noise.perturbed", lambda total, *rest: total)
     with pytest.raises(AssertionError, match="same noise"):
         checks.check_seeded(Asked(STATISTICS["count"], epsilon=epsilon))
     with pytest.raises(AssertionError, match=r"0\.00 times what is stated"):
@@ -183,25 +183,25 @@ def test_questions_and_models_that_follow_from_rows_are_caught():
     class Branching(LinearRegression):
         adapts = True  # questions may follow from answers, but not from rows
 
-        def _fit(self, curator):
-            few = int(curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows))))) < 2
+        def _fit(self, task):
+            few = int(task.curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows))))) < 2
             self.method = "ssp" if few else "adassp"
-            super()._fit(curator)
+            super()._fit(task)
 
     class Peeking(LinearRegression):
-        def _fit(self, curator):
-            super()._fit(curator)
-            self.coef_ = self.coef_ + 1e-9 * float(curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))
+        def _fit(self, task):
+            super()._fit(task)
+            self.coef_ = self.coef_ + 1e-9 * float(task.curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))
 
     class Telling(LinearRegression):
-        def _fit(self, curator):
-            super()._fit(curator)
-            self._notes += (f"{int(curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))} in all",)
+        def _fit(self, task):
+            super()._fit(task)
+            task.note(f"{int(task.curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))} in all")
 
     class Narrowing(LinearRegression):
-        def _fit(self, curator):
-            super()._fit(curator)
-            by = 1e-9 * float(curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))
+        def _fit(self, task):
+            super()._fit(task)
+            by = 1e-9 * float(task.curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))
             self.bounds_ = Bounds(self.bounds_.lower - by, self.bounds_.upper, self.bounds_.target)
 
     for cheat, says in (
@@ -217,9 +217,9 @@ def test_questions_and_models_that_follow_from_rows_are_caught():
 
 def test_an_unpaid_look_is_caught():
     class Peeking(LinearRegression):
-        def _fit(self, curator):
-            self.n_ = int(curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))
-            super()._fit(curator)
+        def _fit(self, task):
+            self.n_ = int(task.curator._rows.sum(BoundedSum(lambda rows: np.ones(len(rows)))))
+            super()._fit(task)
 
     with pytest.raises(AssertionError, match="before the charge"):
         check_private_estimator(Peeking(epsilon=4.0))

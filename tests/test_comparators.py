@@ -16,7 +16,7 @@ from scipy.stats import norm
 from discreet import Bounds, Budget, Ledger, NotSupported
 from discreet.accounting import epsilon, noise_multiplier
 from discreet.audit import audit
-from discreet.budget import approximate, choice
+from discreet.budget import approximate, choice, inside, radial
 from discreet.checks.specimens import Spy
 from discreet.curator import Curator, deal
 from discreet.engines.memory import Memory
@@ -31,9 +31,9 @@ from discreet.models.linear import propose as proposals
 from discreet.models.linear.functional import functional
 from discreet.models.linear.output import ERROR, BallMinimiser, minimiser, output
 from discreet.models.linear.posterior import PosteriorDraw, posterior, sharpest
-from discreet.models.linear.problem import Problem
 from discreet.models.linear.propose import GRID, PROPOSALS, bar, propose, ptr, reach
 from discreet.query import Batch, BoundedSum
+from discreet.task import Task
 
 SURE = 1 - 1e-6
 SLOPE = np.array([0.4, -0.3, 0.1])
@@ -61,8 +61,9 @@ def solve(method, data, budget, *, intercept=True, rng=None, n=None):
     X, y = data
     curator = Curator(Memory(X, y), Ledger(budget), rng=rng)
     bounds = Bounds(-1, 1, target=(-1, 1)).matched(X.shape[1])
-    problem = Problem(curator, budget, lambda *parts: (bounds, budget.split(*parts)), n, intercept)
-    return method(problem), curator
+    task = Task(curator, budget, bounds, n=n, intercept=intercept)
+    curator.notes = task.notes
+    return method(task), curator
 
 
 @pytest.fixture
@@ -138,7 +139,7 @@ def test_budgets_of_the_wrong_kind_charge_nothing(method, budget, says):
     curator = Curator(Memory(X, y), Ledger(budget))
     bounds = Bounds(-1, 1, target=(-1, 1)).matched(3)
     with pytest.raises(ValueError, match=says):
-        method(Problem(curator, budget, lambda *parts: (bounds, budget.split(*parts)), None, True))
+        method(Task(curator, budget, bounds))
     assert curator.ledger.entries == ()
 
 
@@ -178,7 +179,7 @@ def test_only_proved_procedures_get_in():
     namesake = type("BallMinimiser", (Peek,), {"__module__": "models.linear.output"})
     for unproved in (Peek(), namesake()):
         with pytest.raises(NotSupported, match="no proof"):
-            curator.run(unproved, budget.whole())
+            curator.run(unproved, budget.split(inside(1.0))[0])
     query, _ = curator.expect(BoundedSum(lambda rows: rows.X))
     with pytest.raises(ValueError, match="Gaussian or Pure"):
         curator.run(BallMinimiser("theta", query, query, 1.0, 1.0), budget.whole("approximate"))
@@ -277,7 +278,7 @@ def nearly_tight(budget):
         curator = Curator(Memory(X, np.ones(len(X))), Ledger(budget))
         xx, _ = curator.expect(BoundedSum(row := lambda rows: rows.X, row))
         xy, _ = curator.expect(BoundedSum(row, lambda rows: rows.y))
-        share = budget.whole("radial")
+        (share,) = budget.split(inside(radial(1.0)))
         return curator.run(BallMinimiser("theta", xx, xy, 40.0, 0.05), share)
 
     return run
@@ -380,10 +381,10 @@ def test_blocks_that_disagree_give_the_mean():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, (500, 3)), rng.choice([-1.0, 1.0], 500)
     fit, curator = solve(ptr, (X, y), Budget(0.5, 1e-6), rng=Keystream.seeded(1))
-    assert "did not agree" in fit.notes[0] and np.array_equal(fit.theta[1:], np.zeros(3))
+    assert "did not agree" in curator.notes[0] and np.array_equal(fit.theta[1:], np.zeros(3))
     assert curator.releases[-1].value.tolist() == [-1.0, 0.0, 0.0, 0.0, 0.0]
     fit, curator = solve(ptr, easy(), Budget(40.0, 1e-6), rng=Keystream.seeded(1))
-    assert "agreed at scale" in fit.notes[0] and curator.releases[-1].value[0] >= 0
+    assert "agreed at scale" in curator.notes[0] and curator.releases[-1].value[0] >= 0
 
 
 def on_the_edge(k, zeros, scale):
@@ -561,7 +562,7 @@ def test_what_was_measured_misleads_with_the_stated_probability():
     for _ in range(2000):
         curator = Curator(Memory(X), Ledger(budget), rng=rng)
         xx = BoundedSum(x := lambda rows: rows.X, x, box=True)
-        smallest = curator.measure(xx, budget.whole(), then=posteriors.smallest_eigenvalue)
+        smallest = curator.measure(xx, budget.split(inside(1.0))[0], then=posteriors.smallest_eigenvalue)
         wrong += posteriors.below(smallest, 1e-3) > true
     assert wrong <= 20
 
@@ -573,7 +574,7 @@ def test_the_eigenvalue_and_the_draw_see_the_same_numbers(eps):
         spy = Spy(Memory(X, X[:, 0]), lambda: None)
         budget = Budget(eps, 1e-6)
         curator, bounds = Curator(spy, Ledger(budget)), Bounds(-1, 1, target=(-1, 1)).matched(width)
-        posterior(Problem(curator, budget, lambda *parts, b=bounds, s=budget: (b, s.split(*parts)), None, True))
+        posterior(Task(curator, budget, bounds))
         xx, vv = (next(query for query in spy.queries if query.name == name) for name in ("X'X", "moments"))
         assert xx.lattices(xx.fixed)[0] == vv.lattices(vv.fixed)[0]
         d = width + 1

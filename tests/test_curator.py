@@ -90,12 +90,12 @@ def test_large_noise_uses_a_coarser_grid():
 def test_the_smallest_eigenvalue_has_the_sensitivity_of_one_row():
     X = np.random.default_rng(0).uniform(-0.7, 0.7, (5000, 2))
     one = curator(X)
-    release = one.measure(BoundedSum(x, x), BUDGET.whole(), then=smallest_eigenvalue)
+    release = one.measure(BoundedSum(x, x), BUDGET.split(inside(1.0))[0], then=smallest_eigenvalue)
     sigma = deal(BUDGET.split(1)[0].plan)[0].noise_multiplier
     assert release.std == pytest.approx(sigma, rel=1e-3) and release.std >= sigma
     assert release.value == pytest.approx(np.linalg.eigvalsh(X.T @ X)[0], abs=6 * sigma)
     with pytest.raises(ValueError, match="x x'"):
-        curator(X).measure(BoundedSum(x), BUDGET.whole(), then=smallest_eigenvalue)
+        curator(X).measure(BoundedSum(x), BUDGET.split(inside(1.0))[0], then=smallest_eigenvalue)
 
 
 def test_choosing():

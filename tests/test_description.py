@@ -207,7 +207,7 @@ def test_exact_totals_are_in_no_frame_of_an_error(kind, place, monkeypatch):
     if place == "while reading":
         monkeypatch.setattr(Memory, "sum", broken)
     else:
-        monkeypatch.setattr("discreet.curator.perturbed", interrupted)
+        monkeypatch.setattr("discreet.noise.perturbed", interrupted)
     with pytest.raises((KeyboardInterrupt, dc.errors.ReadError)) as failed:
         describe(TABLE, *PUBLIC, epsilon=1.0)
     frames, step = [], failed.value.__traceback__

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import mpmath
 import numpy as np
@@ -14,13 +15,13 @@ from scipy.stats import gamma, kstest, norm
 from discreet import Bounds, Budget, Ledger
 from discreet.accounting import epsilon
 from discreet.audit import audit
-from discreet.budget import minimum
+from discreet.budget import inside, minimum, radial
 from discreet.curator import Curator
 from discreet.engines.memory import Memory
 from discreet.errors import LedgerError
 from discreet.events import Approximate, Composed, Gaussian, Minimum, Pure, flatten
 from discreet.mechanisms.keystream import Keystream
-from discreet.models.erm import HuberHinge, Logistic, Problem, objective, objective_pure, output
+from discreet.models.erm import HuberHinge, Logistic, Objective, objective, objective_pure, output
 from discreet.models.erm.accelerated import Gradient, Minimiser, Slopes, _coordinates, words_of
 from discreet.models.erm.limit import FOR_COUNT, NoisyCount, above, counting, limit
 from discreet.models.erm.objective import PerturbedMinimum, inner, rate_of
@@ -28,6 +29,7 @@ from discreet.models.erm.output import NoisyMinimum, noised
 from discreet.models.erm.problem import GRID, UNIT, Unit
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
+from discreet.task import Task
 
 from .sabotage import caught
 
@@ -54,14 +56,23 @@ def cube(width):
     return Bounds(-1, 1).matched(width)
 
 
-def problem(data, budget, *, loss=LOSSES[0], classes=2, known=True, rng=None, **options):
+class Asked(NamedTuple):
+    task: Task
+    objective: Objective
+
+    @property
+    def curator(self):
+        return self.task.curator
+
+
+def problem(data, budget, *, loss=LOSSES[0], classes=2, known=True, rng=None, n="all", **options):
     X, y = data
-    if budget.pure or budget.neighbours == "replace-one":
-        options = {"n": len(X)} | options  # has to be public, or is
+    if n == "all":  # has to be public, or is
+        n = len(X) if budget.pure or budget.neighbours == "replace-one" else None
     curator = Curator(Memory(X, y), Ledger(budget), rng=rng)
-    bounds = cube(X.shape[1])
-    deal = lambda *parts: (bounds, budget.split(*parts))  # noqa: E731
-    return Problem(curator, budget, deal, loss, lambda: classes, classes if known else None, **options)
+    labels = tuple(range(classes))
+    bounds = Bounds(-1, 1, classes=labels).matched(X.shape[1])
+    return Asked(Task(curator, budget, bounds, labels if known else None, n), Objective(loss, **options))
 
 
 def line(n=3000, d=3, seed=0, classes=2):
@@ -367,7 +378,7 @@ def test_noise_covers_all_classes_together():
 def test_easy_data_at_a_generous_budget(method, budget, loss, classes):
     X, y = line(2000, classes=classes)
     generous = replace(budget, epsilon=10.0)
-    theta = method(problem((X, y), generous, loss=loss, classes=classes, rng=Keystream.seeded(3)))
+    theta = method(*problem((X, y), generous, loss=loss, classes=classes, rng=Keystream.seeded(3)))
     assert theta.shape == (1 if classes == 2 else 3, 4)
     scores = (Unit.by(cube(3))(Batch(X)) * UNIT) @ theta.T
     found = scores.argmax(axis=1) if classes > 2 else scores[:, 0] > 0
@@ -378,7 +389,7 @@ def test_easy_data_at_a_generous_budget(method, budget, loss, classes):
 def test_the_charge_is_the_budget(method, budget):
     for classes, known in ((2, True), (2, False), (4, True)):
         asked = problem(line(200, classes=classes), budget, classes=classes, known=known)
-        method(asked)
+        method(*asked)
         (entry,) = asked.curator.ledger.entries
         assert 0.999 * budget.epsilon <= epsilon(entry.event, budget.delta) <= budget.epsilon
 
@@ -394,7 +405,7 @@ def test_nothing_but_values_depends_on_the_rows(method, budget):
         asked = (
             problem(data, budget, n=40) if budget.pure or budget.neighbours != "add-remove" else problem(data, budget)
         )
-        theta = method(asked)
+        theta = method(*asked)
         assert theta.shape == (1, 4) and np.isfinite(theta).all()
         parts = [(part.name, part.event, np.shape(part.value)) for part in asked.curator.releases]
         seen.append((asked.curator.ledger.entries[0].event, parts))
@@ -409,7 +420,7 @@ def test_rows_that_are_missing_something_count_for_nothing(method, budget):
     X, y = line(60)
     more = np.vstack([X, [[np.nan, 0, 0]], [[0, np.inf, 0]], X[:2]]), np.r_[y, 1, 0, np.nan, np.nan]
     public = {"n": 64} if budget.pure or budget.neighbours == "replace-one" else {}
-    thetas = [method(problem(data, budget, rng=Keystream.seeded(4), **public)) for data in ((X, y), more)]
+    thetas = [method(*problem(data, budget, rng=Keystream.seeded(4), **public)) for data in ((X, y), more)]
     assert np.array_equal(*thetas)
 
 
@@ -420,8 +431,8 @@ def test_order_and_blocks_do_not_matter(method, budget):
     seen = []
     for rows in (Memory(X, y), Memory(X[order], y[order], block=64)):
         asked = problem((X, y), budget)
-        asked = replace(asked, curator=Curator(rows, Ledger(budget), rng=Keystream.seeded(9)))
-        seen.append(method(asked))
+        task = replace(asked.task, curator=Curator(rows, Ledger(budget), rng=Keystream.seeded(9)))
+        seen.append(method(task, asked.objective))
     assert np.array_equal(*seen)
 
 
@@ -439,7 +450,7 @@ def test_order_and_blocks_do_not_matter(method, budget):
 def test_what_cannot_be_is_refused_before_it_is_charged(method, budget, options, says):
     asked = problem(line(30), budget, **options)
     with pytest.raises(ValueError, match=says):
-        method(asked)
+        method(*asked)
     assert asked.curator.ledger.entries == () and asked.curator.releases == []
 
 
@@ -467,16 +478,16 @@ def test_only_what_was_paid_for_runs():
 def test_a_limit_is_public_or_paid_for():
     for budget, n, rows in ((DELTA, 7, 8.0), (PURE, 0, 1.0), (ASKED[1][1], 7, 7.0), (ASKED[1][1], 0, 1.0)):
         asked = problem(line(9), budget, n=n)
-        assert counting(asked) == [] and limit(asked, ()) == (rows, ()) and asked.curator.releases == []
+        assert counting(asked.task) == [] and limit(asked.task, ()) == (rows, ()) and asked.curator.releases == []
     asked = problem(line(3000), DELTA, rng=Keystream.seeded(1))
-    parts = counting(asked)
-    assert parts == [FOR_COUNT]
+    parts = counting(asked.task)
+    assert [part.weight for part in parts] == [FOR_COUNT]
     shares = DELTA.split(0.99, *parts)
-    rows, rest = limit(asked, shares)
+    rows, rest = limit(asked.task, shares)
     (count,) = asked.curator.releases
     assert rest == shares[:1] and rows == int(rows) and abs(rows - 3000 - 40 * count.std) < 6 * count.std
     with pytest.raises(ValueError, match="within 0 and 2"):
-        problem(line(9), DELTA, n=2**51)
+        counting(problem(line(9), DELTA, n=2**51).task)
 
 
 @pytest.mark.parametrize("noise", [1e-3, 0.1, 0.5, 5.0, 400.0])
@@ -515,7 +526,7 @@ def test_a_count_is_that_of_the_rows_that_count():
 
 def test_more_rows_than_the_limit_are_no_error():
     for method, budget in ((objective, DELTA), (objective_pure, PURE), (output, PURE)):
-        theta = method(problem(line(3000), budget, n=5))
+        theta = method(*problem(line(3000), budget, n=5))
         assert theta.shape == (1, 4) and np.isfinite(theta).all()
 
 
@@ -523,7 +534,7 @@ def test_more_rows_than_the_limit_are_no_error():
 def test_all_that_is_charged_is_released_once(method, budget):
     for known in (True, False):
         asked = problem(line(50), budget, known=known)
-        method(asked)
+        method(*asked)
         (entry,) = asked.curator.ledger.entries
         released = [
             leaf for part in asked.curator.releases for leaf, times in flatten(part.event) for _ in range(times)
@@ -536,7 +547,7 @@ def test_all_that_is_charged_is_released_once(method, budget):
 
 def test_a_procedure_spends_several_shares_of_one_plan_or_none():
     m = minimiser(3, Logistic(), 2.0, push=10.0)
-    parts = minimum(0.99, math.log1p(0.125)), 0.01
+    parts = minimum(0.99, math.log1p(0.125)), inside(0.01)
     budget = Budget(2.0, 1e-6)
     (first, second), (other, _) = budget.split(*parts), budget.split(*parts)
 
@@ -643,7 +654,7 @@ def test_the_random_term_has_the_law_it_should():
 def whole(method, budget, **options):
     def run(data):
         asked = problem(data, budget, **options)
-        method(asked)
+        method(*asked)
         return asked.curator.summary("fit", budget)
 
     return run
@@ -695,7 +706,7 @@ def tight(budget, strength=40.0):
 
     def run(data):
         curator = Curator(Memory(*data), Ledger(budget))
-        return curator.run(NoisyMinimum("theta", m), budget.whole("radial"))
+        return curator.run(NoisyMinimum("theta", m), budget.split(inside(radial(1.0)))[0])
 
     return run
 

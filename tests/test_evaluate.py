@@ -43,8 +43,8 @@ class Known(LinearClassifier):
         self.unit, self.n, self.bounds, self.classes = unit, n, bounds, classes
         self.ledger, self.random_state = ledger, random_state
 
-    def _fit(self, curator):
-        _, _ = self._deal(curator, 1)
+    def _fit(self, task):
+        task.deal(1)
         self.coef_, self.intercept_ = np.array([self.weights]), np.zeros(1)
 
 

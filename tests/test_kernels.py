@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from discreet import Bounds, Budget, Ledger, NotPrivateWarning
 from discreet.accounting import epsilon
 from discreet.audit import audit
+from discreet.budget import inside, radial
 from discreet.checks import SURE, check_audit, check_contract, check_stated_noise, estimator_checks, prepared
 from discreet.checks.specimens import Mapped, Spy
 from discreet.curator import Curator
@@ -363,7 +364,7 @@ def test_an_audit_of_points_can_fail(claims, wrong, one_noise, monkeypatch):
 
     def told(data):
         curator = Curator(Memory(*data), Ledger(Budget(2.0)))
-        release = curator.run(FarthestMargins("points", exact, farthest), Budget(2.0).whole("radial"))
+        release = curator.run(FarthestMargins("points", exact, farthest), Budget(2.0).split(inside(radial(1.0)))[0])
         return release if claims is None else release.value[:, 1]
 
     result = audit(told, NOBODY, SOMEBODY, event=claims, runs=900, confidence=SURE)
@@ -499,9 +500,8 @@ def farthest(points):
         curator = Curator(Memory(*data), Ledger(budget))
         xx, _ = curator.expect(BoundedSum(lambda rows: rows.X, lambda rows: rows.X, norm=1))
         xy, _ = curator.expect(BoundedSum(lambda rows: rows.X, lambda rows: rows.y, norm=1))
-        return curator.run(
-            FarthestPoints("points", xx, xy, 40.0, 0.05, Farthest(points, 1, 0.05)), budget.whole("radial")
-        )
+        (share,) = budget.split(inside(radial(1.0)))
+        return curator.run(FarthestPoints("points", xx, xy, 40.0, 0.05, Farthest(points, 1, 0.05)), share)
 
     return run
 
@@ -550,7 +550,7 @@ def test_a_fitted_model_pickles_and_predicts_the_same():
         model.set_params(epsilon=1.0).fit(X, (y > 0).astype(int))
         again = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
-        assert not hasattr(model.linear_, "_given") and "_mapped" not in vars(model.linear_)
+        assert "candidates" not in vars(model.linear_)
 
 
 def test_frames_keep_their_names():

@@ -225,11 +225,12 @@ def test_bounds_that_are_read_off_the_data_are_seen():
         replay_audit(lambda x: mean(x, epsilon=1.0, bounds=(float(x.min()), float(x.max()))), x, far)
 
     class Peeking(LinearRegression):
-        def _fit(self, curator):
-            if len(curator._rows.whole()):
-                low, high = curator._rows.whole().min(axis=0), curator._rows.whole().max(axis=0)
-                self._given = Bounds(low, np.maximum(high, low + 1e-9), target=(-1.0, 1.0))
-            super()._fit(curator)
+        def _fit(self, task):
+            rows = task.curator._rows.whole()
+            if len(rows):
+                low, high = rows.min(axis=0), rows.max(axis=0)
+                task = replace(task, bounds=Bounds(low, np.maximum(high, low + 1e-9), target=(-1.0, 1.0)))
+            super()._fit(task)
 
     with pytest.raises(AssertionError, match=r"was lost where|depends on"):
         check_replayed_loss(prepared(Peeking(method="ssp")))

@@ -425,9 +425,9 @@ class Strange(PrivateRegressor):
 
     neighbours, unit, max_rows_per_unit, n = "add-remove", None, None, None
 
-    def _fit(self, curator):
-        bounds, (share,) = self._deal(curator, 1)
-        total = curator.measure(BoundedSum(lambda rows: bounds.scale(rows.X), norm=2.0), share)
+    def _fit(self, task):
+        bounds, (share,) = task.deal(1)
+        total = task.curator.measure(BoundedSum(lambda rows: bounds.scale(rows.X), norm=2.0), share)
         self.coef_, self.intercept_ = total.value, 0.0
         self.trick_ = (lambda: 0) if self.kept == "function" else "none"
 

@@ -14,8 +14,8 @@ from discreet.mechanisms.keystream import Keystream
 from discreet.models.linear import auxiliary
 from discreet.models.linear import robust as module
 from discreet.models.linear.auxiliary import Choice, choose_split, choose_thresholds
-from discreet.models.linear.problem import Problem
 from discreet.models.linear.robust import robust
+from discreet.task import Task
 
 RELATIONS = ("add-remove", "replace-one")
 
@@ -24,7 +24,9 @@ def fitted(X, y, epsilon=2.0, n=None, intercept=True, seed=0, neighbours="add-re
     budget = Budget(epsilon, delta, neighbours)
     curator = Curator(Memory(X, y), Ledger(budget), rng=Keystream.seeded(seed))
     bounds = Bounds(-1, 1, target=(-1, 1)).matched(X.shape[1])
-    fit = robust(Problem(curator, budget, lambda *parts: (bounds, budget.split(*parts)), n, intercept))
+    task = Task(curator, budget, bounds, n=n, intercept=intercept)
+    curator.notes = task.notes
+    fit = robust(task)
     return fit, curator
 
 
@@ -122,13 +124,13 @@ def test_it_promises_pure_epsilon_only():
 def test_the_noise_of_each_statistic_is_that_of_its_box(neighbours):
     """X'X: d(d + 1)/2·B² for both relations; X'y: d·B·C, twice that for an exchange; y'y: C²."""
     X, y = sample(5000, 3, 5)
-    fit, curator = fitted(X, y, n=5000, neighbours=neighbours)
+    _, curator = fitted(X, y, n=5000, neighbours=neighbours)
     choice = choose_split(5000, 3, 2.0 * (1 - module.FOR_SCALES), neighbours)
     (xx, xy, yy), bx, by = curator.releases[1:], choice.omega_x, choice.omega_y
     twice = 1 if neighbours == "add-remove" else 2
     for release, width in ((xx, 6 * bx**2), (xy, 3 * twice * bx * by), (yy, by**2)):
         assert release.std == pytest.approx(math.sqrt(2) * release.event.scale * width, rel=1e-4)
-    assert np.array_equal(xx.value, xx.value.T) and f"{bx:g} (features)" in fit.notes[-1]
+    assert np.array_equal(xx.value, xx.value.T) and f"{bx:g} (features)" in curator.notes[-1]
 
 
 @pytest.mark.catalogue("LR4")

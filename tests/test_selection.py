@@ -62,10 +62,10 @@ class Toward(LinearClassifier):
         self.n, self.bounds, self.classes = n, bounds, classes
         self.ledger, self.random_state = ledger, random_state
 
-    def _fit(self, curator):
+    def _fit(self, task):
         if self.sign == 0:
             raise ValueError("The `sign` of Toward is not 0.")
-        bounds, (share,) = self._deal(curator, radial(1))
+        curator, (bounds, (share,)) = task.curator, task.deal(radial(1))
         d = curator.width
 
         def image(rows):
@@ -88,9 +88,9 @@ class Fixed(LinearClassifier):
         self.n, self.bounds, self.classes = n, bounds, classes
         self.ledger, self.random_state = ledger, random_state
 
-    def _fit(self, curator):
-        _, _ = self._deal(curator, 1)
-        self.coef_, self.intercept_ = np.zeros((1, curator.width)), np.array([2.0 * self.place - 1])
+    def _fit(self, task):
+        task.deal(1)
+        self.coef_, self.intercept_ = np.zeros((1, task.curator.width)), np.array([2.0 * self.place - 1])
 
 
 def labelled(n=3000, seed=0):

@@ -73,10 +73,7 @@ class Bounds:
         raise AttributeError("Bounds are public facts and do not change; make new ones.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self.columns is None:
-            return Bounds, (self.lower, self.upper, self.target, self.classes)
-        pairs = dict(zip(self.columns, zip(self.lower, self.upper, strict=True), strict=True))
-        return Bounds, (pairs, None, self.target, self.classes)
+        return _rebuild, (self.lower, self.upper, self.target, self.classes, self.columns)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Bounds) and repr(self) == repr(other)
@@ -100,6 +97,14 @@ class Bounds:
         """How many features; None where one pair of numbers stands for any number of them."""
         return None if self.lower.ndim == 0 else len(self.lower)
 
+    def with_classes(self, classes: Sequence[Any]) -> Bounds:
+        """The same with these labels, which may have been found privately: of a single class, too."""
+        return _rebuild(self.lower, self.upper, self.target, tuple(classes), self.columns)
+
+    def with_ends(self, lower: ArrayLike, upper: ArrayLike) -> Bounds:
+        """Other ends, one pair per feature, of the same target."""
+        return _rebuild(lower, upper, self.target, self.classes, None)
+
     def matched(self, width: int, columns: Sequence[str] | None = None) -> Bounds:
         """These bounds, one pair per feature, in the order of the data's columns."""
         if self.columns is not None and columns is not None:
@@ -110,7 +115,7 @@ class Bounds:
                 "feature, or one pair of numbers for all."
             )
         low, high = np.broadcast_to(self.lower, width), np.broadcast_to(self.upper, width)
-        return Bounds(low, high, self.target, self.classes)
+        return self.with_ends(low, high)
 
     def _ordered(self, columns: Sequence[str]) -> Bounds:
         known = {name: i for i, name in enumerate(self.columns or ())}
@@ -124,7 +129,7 @@ class Bounds:
                 + f" the data have {list(columns)}."
             )
         order = [known[name] for name in columns]
-        return Bounds(self.lower[order], self.upper[order], self.target, self.classes)
+        return self.with_ends(self.lower[order], self.upper[order])
 
     @property
     def centre(self) -> Floats:
@@ -163,6 +168,16 @@ def _scale(values: Floats, centre: Any, half: Any) -> Floats:
         np.minimum(z, 1.0, out=z)
         z += 0.0 * values  # NaN where the value was infinite
     return z
+
+
+def _rebuild(
+    lower: ArrayLike, upper: ArrayLike, target: Any, classes: tuple[Any, ...] | None, columns: tuple[str, ...] | None
+) -> Bounds:
+    """Bounds of parts that were checked before, or that were found."""
+    bounds = Bounds(lower, upper, target)
+    object.__setattr__(bounds, "classes", classes)
+    object.__setattr__(bounds, "columns", columns)
+    return bounds
 
 
 def _pair(name: str, pair: Any) -> tuple[float, float]:

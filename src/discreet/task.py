@@ -78,7 +78,8 @@ class Task:
         if search:
             classes, shares = find_classes(self.curator, shares[0], self.note), shares[1:]
         if self.target == "class":
-            bounds = Bounds(bounds.lower, bounds.upper, bounds.target, classes)
+            assert classes is not None
+            bounds = bounds.with_classes(classes)
         return (bounds if self.settle is None else self.settle(self.curator, bounds)), shares
 
     def noise(self, size: int, share: Share | None = None) -> float:

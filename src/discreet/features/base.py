@@ -70,7 +70,7 @@ class FixedFeatures(ClassNamePrefixFeaturesOutMixin, BoundsScaler):  # type: ign
         """Public bounds of what comes out; known before `fit`, unless they depend on the number of columns."""
         given = self._given()
         low, high = self._reach(self._width(given))
-        return Bounds(low, high, given.target, given.classes)
+        return given.with_ends(low, high)
 
     def _given(self) -> Bounds:
         bounds = self.default if self.bounds is None else self.bounds

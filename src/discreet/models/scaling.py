@@ -44,7 +44,7 @@ def standardised(bounds: Bounds, intercept: bool, clip: float | None, mean: Floa
     low, high = limits(bounds, intercept, clip, mean, spread)
     lower = bounds.centre + low * bounds.half
     upper = np.maximum(bounds.centre + high * bounds.half, np.nextafter(lower, np.inf))
-    narrow = Bounds(lower, upper, bounds.target, bounds.classes)
+    narrow = bounds.with_ends(lower, upper)
     scaled = Scaled(narrow, intercept, 1 / bounds.half, -bounds.centre / bounds.half)
     rows = Scaled(narrow, intercept, 1 / (bounds.half * spread), -(bounds.centre / bounds.half + mean) / spread)
     frame = np.zeros((d + intercept, d + intercept))
@@ -73,4 +73,4 @@ def indicators(bounds: Bounds, intercept: bool) -> NDArray[np.bool_]:
 def around_zero(bounds: Bounds) -> Bounds:
     """Bounds with zero in their middle: without an intercept nothing can make up for a shift."""
     far = np.maximum(np.abs(bounds.lower), np.abs(bounds.upper))
-    return Bounds(-far, far, bounds.target, bounds.classes)
+    return bounds.with_ends(-far, far)

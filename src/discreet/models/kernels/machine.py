@@ -104,7 +104,7 @@ class KernelMachine(PrivateEstimator):
         if self.method == "pointwise":
             self.linear_.candidates = self._candidates(bounds)
         out = self.features_.out_bounds.matched(curator.width)
-        return Bounds(out.lower, out.upper, bounds.target, bounds.classes)
+        return bounds.with_ends(out.lower, out.upper)
 
     def _candidates(self, bounds: Bounds) -> Any:
         """Features of public points, for "pointwise" to pick from."""
