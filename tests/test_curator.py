@@ -11,7 +11,7 @@ import pytest
 
 from discreet import Budget, BudgetExceeded, Ledger, LedgerError
 from discreet.accounting import epsilon
-from discreet.budget import Lot, choice, radial
+from discreet.budget import Lot, choice, inside, radial
 from discreet.curator import Curator, deal
 from discreet.engines.memory import Memory
 from discreet.events import Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled

@@ -555,27 +555,27 @@ def test_a_procedure_spends_several_shares_of_one_plan_or_none():
         curator = Curator(Memory(*line(20)), Ledger(Budget(9.0, 1e-5)))
         return curator, PerturbedMinimum("theta", m, (curator.buys(first), curator.buys(second)))
 
-    curator, inside = fresh()
-    release = curator.run(inside, first, second)
+    curator, procedure = fresh()
+    release = curator.run(procedure, first, second)
     assert release.event == Composed((curator.buys(first), curator.buys(second)))
     assert len(curator.ledger.entries) == 1 and len(curator.releases) == 1
     with pytest.raises(LedgerError, match="used already"):
-        curator.run(inside, first, second)
+        curator.run(procedure, first, second)
 
     for shares in ((first, other), (first, first)):
-        curator, inside = fresh()
+        curator, procedure = fresh()
         with pytest.raises(LedgerError, match="one plan"):
-            curator.run(inside, *shares)
+            curator.run(procedure, *shares)
         assert curator.ledger.entries == () and curator._used == set()
 
-    curator, inside = fresh()
+    curator, procedure = fresh()
     with pytest.raises(ValueError, match="not what was paid"):
-        curator.run(inside, second, first)
+        curator.run(procedure, second, first)
     assert curator.ledger.entries == () and curator._used == set()
 
     curator.measure(BoundedSum(OneHot(lambda rows: np.zeros(len(rows), int), 1)), second)
     with pytest.raises(LedgerError, match="used already"):
-        curator.run(inside, first, second)
+        curator.run(procedure, first, second)
     assert curator._used == {second}
 
 
