@@ -28,13 +28,13 @@ from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.models import LinearRegression
 from discreet.models.erm.accelerated import Minimiser
-from discreet.models.erm.losses import HuberHinge
 from discreet.models.erm.output import NoisyMinimum
 from discreet.models.erm.problem import UNIT, Unit
 from discreet.models.kernels import KernelRidge, KernelSVC
 from discreet.models.kernels.farthest import Farthest, rounds_of, spread
 from discreet.models.kernels.margins import FarthestMargins, PointwiseSVC
 from discreet.models.kernels.pointwise import FarthestPoints
+from discreet.models.losses import HuberHinge
 from discreet.models.sgd import SGDClassifier
 from discreet.query import Batch, BoundedSum
 

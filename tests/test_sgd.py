@@ -30,10 +30,10 @@ from discreet.events import Composed, Gaussian, Pure, Repeated, Sampled
 from discreet.mechanisms import samplers
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
+from discreet.models.losses import loss_of
 from discreet.models.sgd import SGDClassifier, SGDRegressor, pure
 from discreet.models.sgd.design import GRID, UNIT, Design
 from discreet.models.sgd.gaussian import Clip, Size
-from discreet.models.sgd.losses import loss_of
 from discreet.models.sgd.progress import Bar
 from discreet.models.sgd.pure import Passes, sizes_of
 from discreet.models.sgd.schedule import Descent, Schedule

@@ -9,10 +9,10 @@ from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours
 from discreet.ledger import Ledger
 from discreet.models.classifier import LinearClassifier
-from discreet.models.erm.losses import HuberHinge
 from discreet.models.erm.objective import objective, objective_pure
 from discreet.models.erm.output import output
 from discreet.models.erm.problem import PASSES, RADIUS, Objective, Unit
+from discreet.models.losses import HuberHinge
 from discreet.task import Task
 
 Method = Literal["auto", "objective", "output"]

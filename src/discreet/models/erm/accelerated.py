@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines import Rows
-from discreet.models.erm.losses import Loss
 from discreet.models.erm.problem import BITS, GRID, UNIT, Unit
+from discreet.models.losses import MarginLoss
 from discreet.query import EXACT, Batch, BoundedSum, Ints, OneHot
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,7 @@ class Minimiser:
     """
 
     image: Unit
-    loss: Loss
+    loss: MarginLoss
     columns: int
     strength: float
     radius: float
@@ -123,7 +123,7 @@ class Slopes:
     The score u·θ is made of two products of whole numbers, exact in any order, so the slope is a row's own.
     """
 
-    loss: Loss
+    loss: MarginLoss
     columns: int
     words: tuple[Floats, ...]
     units: tuple[float, ...]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Budget
 from discreet.images import Scaled
-from discreet.models.erm.losses import Loss
+from discreet.models.losses import MarginLoss
 from discreet.query import Batch, Lattice, halved
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Objective:
     passes : how many readings of the rows there may be.
     """
 
-    loss: Loss
+    loss: MarginLoss
     strength: float | None = None
     radius: float = RADIUS
     passes: int = PASSES

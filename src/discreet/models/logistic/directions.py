@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import exp2, expit
 
 from discreet.lattice import Slope
+from discreet.models.losses import slope_of_log, slope_of_softmax
 from discreet.query import BITS, Batch, BoundedSum, Image, Lattice, halved
 
 Floats = NDArray[np.float64]
-
-LOG2E = 1.4426950408889634  # log2 e
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +74,9 @@ Residuals = Callable[[Floats, Floats], Floats]
 
 def two(margins: Floats, y: Floats) -> Floats:
     """Of two classes: the second's indicator less its probability."""
-    return np.asarray(y - expit(margins[0]))
+    return -slope_of_log(margins[0], y)
 
 
 def many(margins: Floats, y: Floats) -> Floats:
     """Of several classes: their indicators less their probabilities, one column each."""
-    power = exp2((margins - margins.max(axis=0)) * LOG2E)  # SciPy's, value by value
-    total = halved(power.copy())
-    indicator = y == np.arange(len(margins))[:, None]
-    return np.asarray((indicator - power / total).T) + np.where(np.isfinite(y), 0.0, np.nan)[:, None]
+    return -slope_of_softmax(margins, y).T + np.where(np.isfinite(y), 0.0, np.nan)[:, None]

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from discreet.models.losses import Hinge, Logistic
 from discreet.query import Batch, Image, halved
 
 Floats = NDArray[np.float64]
 Loss = Literal["log", "hinge"]
 
+MARGIN: dict[str, Logistic | Hinge] = {"log": Logistic(), "hinge": Hinge()}
 HALVINGS = 40  # of the interval a slope is looked for in: the same for every row
 
 
@@ -67,7 +69,7 @@ class Slopes:
 
     def _steepness(self, margin: Floats, z: Floats) -> Floats:
         if self.implicit is None:
-            return np.asarray(expit(-margin) if self.loss == "log" else margin < 1, np.float64)
+            return -MARGIN[self.loss].slope(margin)
         eta, alpha = self.implicit
         reach, shrink = eta * halved(z * z), 1 + eta * alpha
         # the step's end has margin (m + reach·q)/shrink, and q is the steepness there
@@ -105,8 +107,3 @@ def _is(batch: Batch, place: int) -> NDArray[np.bool_]:
     if batch.y is None or batch.y.dtype.kind != "f":  # not coded: nobody's class
         return np.zeros(len(batch), dtype=bool)
     return np.asarray(batch.y == place)
-
-
-def value(loss: Loss, margin: Floats) -> Floats:
-    """The loss itself."""
-    return np.asarray(np.logaddexp(0, -margin) if loss == "log" else np.maximum(0, 1 - margin))

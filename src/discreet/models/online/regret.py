@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.models.online.losses import Loss, Shrunk, Slopes, value
+from discreet.models.online.losses import MARGIN, Loss, Shrunk, Slopes
 from discreet.query import Batch
 
 Floats = NDArray[np.float64]
@@ -31,7 +31,7 @@ def exact_regret(rows: Any, image: Shrunk, loss: Loss, points: Floats, rounds: N
 
 
 def _total(z: Floats, y: Floats, w: Floats, loss: Loss) -> float:
-    return float(sum(value(loss, _sides(y, k, len(w)) * (z @ w[k])).sum() for k in range(len(w))))
+    return float(sum(MARGIN[loss].value(_sides(y, k, len(w)) * (z @ w[k])).sum() for k in range(len(w))))
 
 
 def _sides(y: Floats, k: int, scores: int) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.images import Scaled, missing
-from discreet.models.sgd.losses import Loss
+from discreet.models.losses import ScoreLoss
 from discreet.query import Batch, BoundedSum, Image, Lattice, OneHot, halved
 
 Floats = NDArray[np.float64]
@@ -69,10 +69,10 @@ class Design:
 
     polar: Polar
     target: Image
-    loss: Loss
+    loss: ScoreLoss
 
     @classmethod
-    def of(cls, bounds: Bounds, intercept: bool, target: Image, loss: Loss) -> Design:
+    def of(cls, bounds: Bounds, intercept: bool, target: Image, loss: ScoreLoss) -> Design:
         """Features scaled by these bounds."""
         return cls(Polar(Scaled.by(bounds, intercept)), target, loss)
 

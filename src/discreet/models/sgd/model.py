@@ -13,9 +13,9 @@ from discreet.budget import Budget, Neighbours
 from discreet.ledger import Ledger
 from discreet.models.base import PrivateRegressor
 from discreet.models.classifier import LinearClassifier
+from discreet.models.losses import loss_of
 from discreet.models.sgd.design import Design
 from discreet.models.sgd.fit import descend, watcher
-from discreet.models.sgd.losses import loss_of
 from discreet.models.sgd.options import Noise, Options
 from discreet.models.sgd.pure import Batches
 from discreet.models.sgd.schedule import Rate
