@@ -585,8 +585,8 @@ def test_the_average_of_features_is_where_they_are(X):
             return SimpleNamespace(value=total, std=1e-9)
 
     bounds = Bounds(0, 20).matched(3)
-    problem = SimpleNamespace(curator=Asked(), intercept=True, clip=4.0)
-    rows = standard.all_together(problem, bounds, float(len(X)), None)
+    task = SimpleNamespace(curator=Asked(), intercept=True)
+    rows = standard.all_together(task, bounds, float(len(X)), 4.0, None)
     whole = np.isfinite(X).all()
     away = -0.6 - moments.LOW  # from where numbers are expected
     np.testing.assert_allclose(found["total"], [len(X) * away / standard.REACH if whole else 0, *[0] * 5], atol=1e-5)

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from discreet import Bounds, Budget, BudgetExceeded, Ledger, NotPrivateWarning
 from discreet.accounting import epsilon
 from discreet.audit import audit
-from discreet.budget import radial
+from discreet.budget import inside, radial
 from discreet.checks import (
     SURE,
     check_audit,
@@ -623,9 +623,9 @@ def passes_of(budget, batches=1, passes=1):
         X, y = data
         design = Design.of(Bounds([-1.0], [1.0]), False, lambda batch: batch.y, loss_of("log"))
         start = Descent(np.zeros(design.shape), Schedule("constant", 1e-3), 0.0, batches * passes, False)
-        inside = Passes("gradients", design, start, 0.1, (1,) * batches, passes, 1.0)
+        noisy = Passes("gradients", design, start, 0.1, (1,) * batches, passes, 1.0)
         curator = Curator(Memory(X, y).map(design.polar), Ledger(budget))
-        return curator.run(inside, budget.split(radial(1))[0])
+        return curator.run(noisy, budget.split(inside(radial(1)))[0])
 
     return run
 

@@ -226,9 +226,9 @@ def test_fewer_rows_hold_more_back():
     budget = Budget(0.1, 1e-6)
     shares = budget.split(*[0.05] * 20)
     curator = Curator(Memory(np.zeros((4, 2)), np.zeros(4)), Ledger(budget))
-    problem = SimpleNamespace(intercept=True, classes=lambda: 2, budget=budget, curator=curator)
-    held = [verdict.held_back(problem, shares, n) for n in (300, 1_500, 3_000, 30_000)]
+    task = SimpleNamespace(intercept=True, budget=budget, curator=curator)
+    held = [verdict.held_back(task, shares, n, 2) for n in (300, 1_500, 3_000, 30_000)]
     assert held[0] == 8 and held[-1] == 2 and sorted(held, reverse=True) == held
-    assert verdict.held_back(problem, shares[:2], 300) == 0
-    problem.intercept = False
-    assert verdict.held_back(problem, shares, 300) == 0
+    assert verdict.held_back(task, shares[:2], 300, 2) == 0
+    task.intercept = False
+    assert verdict.held_back(task, shares, 300, 2) == 0
