@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 import textwrap
 
 try:
+    import griffe
     from griffe import Extension
 except ImportError:  # the tests do not need it
     Extension = object
@@ -22,9 +25,27 @@ class Light(Extension):
             if obj.is_alias or id(obj) in seen:
                 continue
             seen.add(id(obj))
+            if obj.is_class and any(str(one.value) == "estimator" for one in obj.decorators):
+                obj.set_member("__init__", initialiser(obj))
             if obj.docstring is not None:
                 obj.docstring.value = markdown(obj.docstring.value)
             waiting.extend(obj.members.values())
+
+
+def initialiser(cls):
+    """The `__init__` of an estimator, which `discreet.models.estimator` makes when the class is imported."""
+    home = importlib.import_module(cls.parent.path)
+    parameters = inspect.signature(getattr(home, cls.name).__init__).parameters.values()
+    made = [
+        griffe.Parameter(
+            one.name,
+            kind=getattr(griffe.ParameterKind, one.kind.name.lower()),
+            annotation=None if one.annotation is one.empty else str(one.annotation),
+            default=None if one.default is one.empty else repr(one.default),
+        )
+        for one in parameters
+    ]
+    return griffe.Function("__init__", parameters=griffe.Parameters(*made), parent=cls)
 
 
 def markdown(text: str) -> str:

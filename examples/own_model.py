@@ -7,46 +7,21 @@ It takes some ten seconds, most of them for the audit. The page `docs/extend.md`
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-import discreet as dc
 from discreet.budget import radial
 from discreet.checks import check_private_estimator
 from discreet.datasets import HOSPITAL, hospital
-from discreet.models import PrivateRegressor
+from discreet.models import PrivateRegressor, estimator
 from discreet.query import Batch, BoundedSum
 from discreet.task import Task
 
 
+@estimator
 class PrivateRidge(PrivateRegressor):
     """Ridge regression with a fixed, public penalty; pure ε or (ε, δ)."""
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        penalty: float = 1.0,
-        neighbours: Any = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: dc.Bounds | None = None,
-        ledger: dc.Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.penalty = penalty
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.ledger = ledger
-        self.random_state = random_state
+    penalty: float = 1.0
 
     def _fit(self, task: Task) -> None:
         bounds, (for_xx, for_xy) = task.deal(radial(1), radial(1))

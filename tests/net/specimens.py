@@ -55,7 +55,7 @@ def _title(*words):
 
 def ways_of(kind):
     """What the types of an estimator's parameters list: its methods, noises, maps of rows and losses."""
-    hints, parameters = get_type_hints(kind.__init__), inspect.signature(kind).parameters
+    hints, parameters = get_type_hints(kind), inspect.signature(kind).parameters
     yield "", {}
     for name in ("method", "noise", "rows", "loss"):
         if name in parameters:

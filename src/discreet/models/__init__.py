@@ -15,6 +15,7 @@ from discreet.models.linear import (
 )
 from discreet.models.logistic import LogisticRegression
 from discreet.models.online import OnlineClassifier
+from discreet.models.parameters import estimator
 from discreet.models.selection import PrivateSearchCV
 from discreet.models.sgd import SGDClassifier, SGDRegressor
 from discreet.models.svm import LinearSVC
@@ -42,5 +43,6 @@ __all__ = [
     "Statistics",
     "Stump",
     "conjunctions",
+    "estimator",
     "stumps",
 ]

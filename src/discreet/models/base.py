@@ -23,6 +23,7 @@ from discreet.errors import LeakWarning, NotSupported, outside
 from discreet.labels import unit_name
 from discreet.ledger import Detached, Ledger, open_ledger
 from discreet.models.attempts import Undone, begun, learnt
+from discreet.models.parameters import Shared
 from discreet.preprocessing import leaks
 from discreet.query import WIDEST
 from discreet.release import Release
@@ -33,7 +34,7 @@ from discreet.task import Task
 PRINTER = "sklearn.utils._pprint"
 
 
-class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
     """`fit` opens a task and hands `_fit` that, never the rows: what is not released cannot leak.
 
     Subclasses write `_fit(task)`, which reads BOUND, SUMMARISE, PRIVATISE, SOLVE and sets what was learnt. All share
@@ -58,16 +59,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     release_ : what left, and what it cost.
     bounds_ : the bounds used.
     """
-
-    epsilon: float
-    delta: float
-    neighbours: Any
-    unit: Any
-    max_rows_per_unit: int | None = None
-    n: int | None
-    bounds: Bounds | None
-    ledger: Ledger | None
-    random_state: Any
 
     release_: Release
     bounds_: Bounds

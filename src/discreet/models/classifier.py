@@ -6,6 +6,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from discreet.engines import Rows
 from discreet.errors import NoiseWarning, outside
 from discreet.labels import ordered, refuse_classes, refuse_kind
 from discreet.models.base import PrivateEstimator
+from discreet.models.parameters import estimator
 from discreet.session import public_count
 
 Floats = NDArray[np.float64]
@@ -38,6 +40,7 @@ def tell_of_few(estimator: PrivateEstimator) -> None:
         warnings.warn(f"{type(estimator).__name__}: {few[0]}.", NoiseWarning, stacklevel=outside())
 
 
+@estimator
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     """A private estimator that predicts a class.
 
@@ -54,8 +57,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     classes_ : the labels, in order.
     """
 
-    classes: Sequence[Any] | None
-    classes_: NDArray[Any]
+    classes: Sequence[Any] | None = None
+    classes_: NDArray[Any] = field(init=False)
     labelled = True
 
     def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from discreet.accounting import curves
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours, choice
+from discreet.budget import Budget, choice
 from discreet.engines import Rows
 from discreet.events import Choice, Composed, Event, Gaussian, Pure, flatten
 from discreet.images import missing
 from discreet.inside import Inside
 from discreet.labels import codes_of, ordered
-from discreet.ledger import Ledger
 from discreet.mechanisms.choose import exponential, permute_and_flip
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.classifier import PrivateClassifier
 from discreet.models.families import FAMILIES, Conjunction, Stump
+from discreet.models.parameters import estimator
 from discreet.query import Batch, BoundedSum, Exact, OneHot
 from discreet.task import Task
 
@@ -34,6 +34,7 @@ FREE = 1e300  # bounds that clip nothing
 BITS = 20  # gains are whole numbers in units of 2^-20
 
 
+@estimator
 class HypothesisClass(PrivateClassifier):
     """The best of finitely many classifiers, chosen privately: the generic private learner.
 
@@ -87,39 +88,11 @@ class HypothesisClass(PrivateClassifier):
     (True, Choice(epsilon=1.0, rule='exponential'))
     """
 
-    hypothesis_: Any
-    index_: int
-
-    def __init__(
-        self,
-        hypotheses: Any = "stumps",
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        classes: Sequence[Any] | None = None,
-        loss: Literal["zero-one"] | Callable[[Any, Any], float] = "zero-one",
-        rowwise: bool = True,
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.hypotheses = hypotheses
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.classes = classes
-        self.loss = loss
-        self.rowwise = rowwise
-        self.ledger = ledger
-        self.random_state = random_state
+    hypotheses: Any = field(default="stumps", kw_only=False)
+    loss: Literal["zero-one"] | Callable[[Any, Any], float] = "zero-one"
+    rowwise: bool = True
+    hypothesis_: Any = field(init=False)
+    index_: int = field(init=False)
 
     def _fit(self, task: Task) -> None:
         curator = task.curator

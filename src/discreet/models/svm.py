@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, get_args
 
-from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours
-from discreet.ledger import Ledger
+from discreet.budget import Budget
 from discreet.models.classifier import LinearClassifier
 from discreet.models.erm.objective import objective, objective_pure
 from discreet.models.erm.output import output
 from discreet.models.erm.problem import PASSES, RADIUS, Objective, Unit
 from discreet.models.losses import HuberHinge
+from discreet.models.parameters import estimator
 from discreet.task import Task
 
 Method = Literal["auto", "objective", "output"]
 
 
+@estimator
 class LinearSVC(LinearClassifier):
     """Linear support vector machine with differential privacy.
 
@@ -87,40 +86,11 @@ class LinearSVC(LinearClassifier):
     sharpest: ClassVar[dict[str, Any]] = {"n": 50}
     alone: ClassVar[dict[str, Any]] = {"n": 1}
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        method: Method = "auto",
-        h: float = 0.5,
-        strength: float | None = None,
-        radius: float = RADIUS,
-        max_passes: int = PASSES,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        classes: Sequence[Any] | None = None,
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.h = h
-        self.strength = strength
-        self.radius = radius
-        self.max_passes = max_passes
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    method: Method = "auto"
+    h: float = 0.5
+    strength: float | None = None
+    radius: float = RADIUS
+    max_passes: int = PASSES
 
     @property
     def _n_is_limit(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -18,11 +18,13 @@ from discreet.features.similarity import Kernel
 from discreet.labels import unit_name
 from discreet.models.base import PrivateEstimator
 from discreet.models.kernels.farthest import CANDIDATES
+from discreet.models.parameters import estimator
 from discreet.task import Task
 
 SHIFT = ("gaussian", "laplacian")  # kernels of x - z, which have Fourier features
 
 
+@estimator
 class KernelMachine(PrivateEstimator):
     """A private linear model of public features, whose inner products are about a kernel.
 
@@ -35,16 +37,16 @@ class KernelMachine(PrivateEstimator):
     bounds_ : the bounds of the rows, given or estimated privately.
     """
 
-    kernel: str | Kernel
-    gamma: float | None
-    degree: int
-    n_components: int
-    landmarks: Any
-    method: Any
-    seed: int
+    kernel: str | Kernel = "gaussian"
+    gamma: float | None = None
+    degree: int = 3
+    n_components: int = 100
+    landmarks: Any = None
+    method: Any = "features"
+    seed: int = 0
 
-    features_: FixedFeatures
-    linear_: Any
+    features_: FixedFeatures = field(init=False)
+    linear_: Any = field(init=False)
 
     def _features(self, bounds: Bounds | None = None) -> FixedFeatures:
         options: dict[str, Any] = {"gamma": self.gamma, "bounds": bounds, "seed": self.seed}

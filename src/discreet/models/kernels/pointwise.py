@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours, approximate, inside, radial
+from discreet.budget import Budget, approximate, inside, radial
 from discreet.engines import Rows
 from discreet.errors import NotSupported
 from discreet.events import Approximate, Event, Pure
 from discreet.inside import Inside
-from discreet.ledger import Ledger
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.fit import Fit
 from discreet.models.kernels.farthest import ROUNDS, Farthest, rounds_of, spread
@@ -23,6 +21,7 @@ from discreet.models.linear.model import LinearModel
 from discreet.models.linear.output import BallMinimiser, counted, exact_sum, minimiser, strength
 from discreet.models.linear.scaled import features, target
 from discreet.models.linear.statistics import Statistics
+from discreet.models.parameters import estimator
 from discreet.query import Batch, BoundedSum
 from discreet.task import Task
 
@@ -31,6 +30,7 @@ Floats = NDArray[np.float64]
 FOR_COUNT = 0.02  # of the budget, where the number of rows is not public
 
 
+@estimator
 class PointwiseRegression(LinearModel):
     """Ridge regression of features, known through its values at a few public points alone.
 
@@ -58,33 +58,9 @@ class PointwiseRegression(LinearModel):
     P. Jain & A. Thakurta, "Differentially private learning with kernels", ICML 2013.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        rounds: int = ROUNDS,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rounds = rounds
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.ledger = ledger
-        self.random_state = random_state
-
-    fit_intercept = True
-    candidates: Any = None
+    rounds: int = ROUNDS
+    fit_intercept: bool = field(default=True, init=False)
+    candidates: Any = field(default=None, init=False)
 
     def _fit(self, task: Task) -> None:
         curator = task.curator

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
-from discreet.bounds import Bounds
-from discreet.budget import Neighbours
-from discreet.features.similarity import Kernel
-from discreet.ledger import Ledger
 from discreet.models.base import PrivateRegressor
 from discreet.models.kernels.machine import KernelMachine, options_of
 from discreet.models.kernels.pointwise import PointwiseRegression
 from discreet.models.linear.model import LinearModel
 from discreet.models.linear.regression import LinearRegression, Method
+from discreet.models.parameters import estimator
 
 
+@estimator
 class KernelRidge(KernelMachine, PrivateRegressor):
     """Regression on public features of a kernel, with differential privacy.
 
@@ -75,42 +73,8 @@ class KernelRidge(KernelMachine, PrivateRegressor):
 
     sharpest: ClassVar[dict[str, Any]] = {"n_components": 3}
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        kernel: str | Kernel = "gaussian",
-        gamma: float | None = None,
-        degree: int = 3,
-        n_components: int = 50,
-        landmarks: Any = None,
-        method: Method | Literal["pointwise"] = "auto",
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        seed: int = 0,
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.method = method
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.seed = seed
-        self.ledger = ledger
-        self.random_state = random_state
+    n_components: int = 50
+    method: Method | Literal["pointwise"] = "auto"
 
     def _linear(self) -> LinearModel:
         if self.method == "pointwise":

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, get_args
 
 from sklearn.base import clone
 
-from discreet.bounds import Bounds
-from discreet.budget import Neighbours
 from discreet.features.base import one_of
-from discreet.features.similarity import Kernel
-from discreet.ledger import Ledger
 from discreet.models.classifier import PrivateClassifier
 from discreet.models.kernels.machine import KernelMachine, options_of
 from discreet.models.kernels.margins import PointwiseSVC
+from discreet.models.parameters import estimator
 from discreet.models.svm import LinearSVC
 from discreet.task import Task
 
 Method = Literal["features", "pointwise"]
 
 
+@estimator
 class KernelSVC(KernelMachine, PrivateClassifier):
     """Support vector machine on public features of a kernel, with differential privacy.
 
@@ -91,46 +88,9 @@ class KernelSVC(KernelMachine, PrivateClassifier):
     sharpest: ClassVar[dict[str, Any]] = {"n_components": 3, "n": 50}
     alone: ClassVar[dict[str, Any]] = {"n": 1}
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        kernel: str | Kernel = "gaussian",
-        gamma: float | None = None,
-        degree: int = 3,
-        n_components: int = 100,
-        landmarks: Any = None,
-        method: Method = "features",
-        linear: PrivateClassifier | None = None,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        classes: Sequence[Any] | None = None,
-        seed: int = 0,
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.method = method
-        self.linear = linear
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.classes = classes
-        self.seed = seed
-        self.ledger = ledger
-        self.random_state = random_state
+    n_components: int = 100
+    method: Method = "features"
+    linear: PrivateClassifier | None = None
 
     def _linear(self) -> PrivateClassifier:
         one_of("KernelSVC", "method", self.method, get_args(Method))

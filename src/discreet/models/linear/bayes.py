@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours, Share, radial
+from discreet.budget import Budget, Share, radial
 from discreet.curator import Curator
 from discreet.events import Pure
 from discreet.images import missing
-from discreet.ledger import Ledger
 from discreet.models.base import PrivateRegressor
 from discreet.models.linear.model import through_origin
 from discreet.models.linear.sampler import Deferred, Noisy, Prior
+from discreet.models.parameters import estimator
 from discreet.query import WIDEST, Batch, BoundedSum, OneHot
 from discreet.task import Task
 
@@ -28,6 +28,7 @@ AGREE = 1.05  # chains of a larger split R-hat have not met
 BLOCK = 4096  # rows predicted at a time
 
 
+@estimator
 class BayesianLinearRegression(PrivateRegressor):
     """Linear regression whose posterior knows of the privacy noise: its intervals cover what they say.
 
@@ -86,44 +87,14 @@ class BayesianLinearRegression(PrivateRegressor):
     True
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        fit_intercept: bool = True,
-        a0: float = 2.0,
-        b0: float = 1.0,
-        a: float = 1.0,
-        b: float = 0.05,
-        draws: int = 2000,
-        chains: int = 8,
-        posterior: Kind = "noise-aware",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.fit_intercept = fit_intercept
-        self.a0 = a0
-        self.b0 = b0
-        self.a = a
-        self.b = b
-        self.draws = draws
-        self.chains = chains
-        self.posterior = posterior
-        self.ledger = ledger
-        self.random_state = random_state
+    fit_intercept: bool = True
+    a0: float = 2.0
+    b0: float = 1.0
+    a: float = 1.0
+    b: float = 0.05
+    draws: int = 2000
+    chains: int = 8
+    posterior: Kind = "noise-aware"
 
     def _widest(self) -> int | None:
         return WIDEST - 2  # (1, x, y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from discreet.engines import Rows
 from discreet.models.base import PrivateRegressor
 from discreet.models.fit import Fit
 from discreet.models.linear.statistics import Statistics
+from discreet.models.parameters import estimator
 from discreet.release import Release
 
 Floats = NDArray[np.float64]
@@ -26,6 +27,7 @@ Floats = NDArray[np.float64]
 CLIP = 3.0  # standard deviations from the mean at which features are clipped, unless said otherwise
 
 
+@estimator
 class LinearModel(PrivateRegressor):
     """A linear model fitted privately.
 
@@ -39,12 +41,12 @@ class LinearModel(PrivateRegressor):
     statistics_ : the moments that left, to be saved, added and solved again at no cost; None where a method has none.
     """
 
-    fit_intercept: bool
-    coef_std_: Any
-    intercept_std_: float
-    covariance_: Any
-    residual_std_: float | None
-    statistics_: Statistics | None
+    fit_intercept: bool = True
+    coef_std_: Any = field(init=False)
+    intercept_std_: float = field(init=False)
+    covariance_: Any = field(init=False)
+    residual_std_: float | None = field(init=False)
+    statistics_: Statistics | None = field(init=False)
 
     @property
     def _clip(self) -> float | None:

@@ -14,25 +14,24 @@ from numpy.typing import NDArray
 from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 
-from discreet.bounds import Bounds
-from discreet.budget import Neighbours
-from discreet.ledger import Ledger
 from discreet.models.fit import Fit
 from discreet.models.linear.ebssp import ebssp
 from discreet.models.linear.model import LinearModel, residual
 from discreet.models.linear.shrink import Moments, pooled, shrunk
 from discreet.models.linear.statistics import Statistics
+from discreet.models.parameters import estimator
 from discreet.task import Task
 
 Floats = NDArray[np.float64]
 SMALL = 1e-9
 
 
+@estimator
 class Penalised(LinearModel):
     """A linear model with a penalty on its coefficients."""
 
-    alpha: float
-    clip: float | Literal["auto"] | None
+    alpha: float = 1.0
+    clip: float | Literal["auto"] | None = "auto"
 
     def _fit(self, task: Task) -> None:
         part, notes = ebssp(task, self._clip)
@@ -117,35 +116,6 @@ class Ridge(Penalised):
     True
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        alpha: float = 1.0,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        fit_intercept: bool = True,
-        clip: float | Literal["auto"] | None = "auto",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.alpha = alpha
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.fit_intercept = fit_intercept
-        self.clip = clip
-        self.ledger = ledger
-        self.random_state = random_state
-
     def _penalised(self, moments: Moments, statistics: Statistics) -> Floats:
         penalty = self.alpha * units(statistics) ** 2
         penalty[: int(statistics.intercept)] = 0.0
@@ -153,7 +123,25 @@ class Ridge(Penalised):
         return np.asarray(np.linalg.solve(matrix, moments.products))
 
 
-class ElasticNet(Penalised):
+class Sparse(Penalised):
+    """A linear model whose penalty makes small coefficients zero."""
+
+    @property
+    @abstractmethod
+    def _l1(self) -> float:
+        """The share of the penalty that is on absolute values; the rest is on squares."""
+
+    def _penalised(self, moments: Moments, statistics: Statistics) -> Floats:
+        # in units of the data but for the target, scaled: coefficients c = units·θ, and alpha/half on their sizes
+        one, free = units(statistics), int(statistics.intercept)
+        gram, products = moments.gram / np.outer(one, one) / moments.count, moments.products / one / moments.count
+        rest, pull, back = profiled(gram, products, free)
+        slopes = net(rest, pull, self.alpha / statistics.bounds.target_scale[1], self.alpha, self._l1)
+        return np.asarray(np.append(back(slopes), slopes) / one)
+
+
+@estimator
+class ElasticNet(Sparse):
     """Least squares with a penalty on absolute values and squares of the coefficients, with differential privacy.
 
     The objective is scikit-learn's: ½·mean squared error + alpha·l1_ratio·‖coef‖₁ + ½·alpha·(1 - l1_ratio)·‖coef‖²,
@@ -178,38 +166,7 @@ class ElasticNet(Penalised):
     [0.0, 0.0]
     """
 
-    l1_ratio: float
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        alpha: float = 1.0,
-        l1_ratio: float = 0.5,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        fit_intercept: bool = True,
-        clip: float | Literal["auto"] | None = "auto",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.fit_intercept = fit_intercept
-        self.clip = clip
-        self.ledger = ledger
-        self.random_state = random_state
+    l1_ratio: float = 0.5
 
     def _budget(self) -> Any:
         if not 0 <= self._l1 <= 1:
@@ -220,16 +177,8 @@ class ElasticNet(Penalised):
     def _l1(self) -> float:
         return self.l1_ratio
 
-    def _penalised(self, moments: Moments, statistics: Statistics) -> Floats:
-        # in units of the data but for the target, scaled: coefficients c = units·θ, and alpha/half on their sizes
-        one, free = units(statistics), int(statistics.intercept)
-        gram, products = moments.gram / np.outer(one, one) / moments.count, moments.products / one / moments.count
-        rest, pull, back = profiled(gram, products, free)
-        slopes = net(rest, pull, self.alpha / statistics.bounds.target_scale[1], self.alpha, self._l1)
-        return np.asarray(np.append(back(slopes), slopes) / one)
 
-
-class Lasso(ElasticNet):
+class Lasso(Sparse):
     """Least squares with a penalty alpha·‖coef‖₁, with differential privacy: small coefficients become zero.
 
     The objective is scikit-learn's: ½·mean squared error + alpha·‖coef‖₁, coefficients in the units of the data.
@@ -240,37 +189,6 @@ class Lasso(ElasticNet):
     alpha : the weight of the penalty. `repenalised` tries others at no cost.
     fit_intercept, clip, neighbours, unit, max_rows_per_unit, n, bounds, ledger, random_state : of `LinearRegression`.
     """
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        alpha: float = 1.0,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        fit_intercept: bool = True,
-        clip: float | Literal["auto"] | None = "auto",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            delta,
-            alpha=alpha,
-            neighbours=neighbours,
-            unit=unit,
-            n=n,
-            bounds=bounds,
-            fit_intercept=fit_intercept,
-            clip=clip,
-            ledger=ledger,
-            random_state=random_state,
-        )
-        del self.l1_ratio
 
     @property
     def _l1(self) -> float:

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours
-from discreet.ledger import Ledger
+from discreet.budget import Budget
 from discreet.models.fit import Fit
 from discreet.models.linear import ssp
 from discreet.models.linear.ebssp import ebssp
@@ -24,6 +23,7 @@ from discreet.models.linear.propose import ptr
 from discreet.models.linear.robust import robust
 from discreet.models.linear.shrink import shrunk
 from discreet.models.linear.statistics import Statistics
+from discreet.models.parameters import estimator
 from discreet.task import Task
 
 Method = Literal["auto", "ssp", "adassp", "robust", "functional", "output", "ptr", "posterior"]
@@ -31,6 +31,7 @@ PURE = ("robust", "functional")  # their noise is Laplace's, and δ is not used
 APPROXIMATE = ("ssp", "adassp", "ptr", "posterior")  # need δ > 0
 
 
+@estimator
 class LinearRegression(LinearModel):
     """Least squares with differential privacy.
 
@@ -98,38 +99,10 @@ class LinearRegression(LinearModel):
     True
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        method: Method = "auto",
-        fit_intercept: bool = True,
-        noise: ssp.Noise = "exact",
-        rows: ssp.Rows = "max-norm",
-        clip: float | Literal["auto"] | None = "auto",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.method = method
-        self.fit_intercept = fit_intercept
-        self.noise = noise
-        self.rows = rows
-        self.clip = clip
-        self.ledger = ledger
-        self.random_state = random_state
+    method: Method = "auto"
+    noise: ssp.Noise = "exact"
+    rows: ssp.Rows = "max-norm"
+    clip: float | Literal["auto"] | None = "auto"
 
     def _budget(self) -> Budget:
         budget = super()._budget()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours
+from discreet.budget import Budget
 from discreet.errors import NotSupported
-from discreet.ledger import Ledger
 from discreet.models import erm
 from discreet.models.classifier import LinearClassifier
 from discreet.models.erm.problem import Unit
@@ -20,6 +19,7 @@ from discreet.models.logistic.descent import descent
 from discreet.models.logistic.few import enough
 from discreet.models.logistic.plain import gradient_descent
 from discreet.models.logistic.quadratic import quadratic
+from discreet.models.parameters import estimator
 from discreet.models.sgd import SGDClassifier
 from discreet.task import Task
 
@@ -31,6 +31,7 @@ MINIMUM: dict[str, Callable[[Task, erm.Objective], Any]] = {
 }
 
 
+@estimator
 class LogisticRegression(LinearClassifier):
     """Logistic regression with differential privacy.
 
@@ -100,41 +101,13 @@ class LogisticRegression(LinearClassifier):
     """
 
     wider = '; or method="objective" (delta > 0) or "objective-pure", which take any number'
-    narrow_: Bounds | None
-    _unit: Unit | None
+    narrow_: Bounds | None = field(init=False)
+    _unit: Unit | None = field(init=False)
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        method: Method = "auto",
-        fit_intercept: bool = True,
-        clip: float | None = 4.0,
-        rounds: int | None = None,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        classes: Sequence[Any] | None = None,
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.fit_intercept = fit_intercept
-        self.clip = clip
-        self.rounds = rounds
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    method: Method = "auto"
+    fit_intercept: bool = True
+    clip: float | None = 4.0
+    rounds: int | None = None
 
     @property
     def sharpest(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -11,20 +12,20 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours, Share, inside, radial
+from discreet.budget import Budget, Share, inside, radial
 from discreet.curator import Curator
 from discreet.engines import Rows
 from discreet.engines.opening import is_rows
 from discreet.errors import LedgerError, NotSupported
 from discreet.images import Scaled, missing
 from discreet.labels import ordered
-from discreet.ledger import Ledger
 from discreet.models.attempts import Undone
 from discreet.models.classifier import LinearClassifier
 from discreet.models.online.learners import Ftrl, Game, Giga, Igd, Learner
 from discreet.models.online.losses import Loss, Shrunk
 from discreet.models.online.running import Roots, Tree
 from discreet.models.online.stream import NOTE, Stream, coded
+from discreet.models.parameters import estimator
 from discreet.noise import deviation_of
 from discreet.query import BoundedSum, OneHot
 from discreet.reading import Reading
@@ -40,6 +41,7 @@ OVER = (
 )
 
 
+@estimator
 class OnlineClassifier(LinearClassifier):
     """A linear classifier that learns from rows as they come, with one promise for the whole stream.
 
@@ -122,59 +124,26 @@ class OnlineClassifier(LinearClassifier):
     ('yes', Gaussian(noise_multiplier=...))
     """
 
-    iterates_: Floats
-    rounds_: int
-    regret_bound_: float
-    mistakes_: float
-    mistakes_std_: float
-    _told: Sequence[Any] | None
+    iterates_: Floats = field(init=False)
+    rounds_: int = field(init=False)
+    regret_bound_: float = field(init=False)
+    mistakes_: float = field(init=False)
+    mistakes_std_: float = field(init=False)
+    _told: Sequence[Any] | None = field(init=False)
 
     outlook = "nothing was released, and no stream has begun. The next call begins one, and is charged anew."
     coins = True  # a coin is drawn for each row
     sharpest: ClassVar[dict[str, Any]] = {"horizon": 1}
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        classes: Sequence[Any] | None = None,
-        method: Method = "ftrl",
-        loss: Loss = "log",
-        horizon: int = 16,
-        batch: float | None = None,
-        alpha: float | None = None,
-        eta: float | None = None,
-        radius: float = 5.0,
-        clip: float | None = None,
-        watch: float = 0.0,
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.classes = classes
-        self.method = method
-        self.loss = loss
-        self.horizon = horizon
-        self.batch = batch
-        self.alpha = alpha
-        self.eta = eta
-        self.radius = radius
-        self.clip = clip
-        self.watch = watch
-        self.ledger = ledger
-        self.random_state = random_state
+    method: Method = "ftrl"
+    loss: Loss = "log"
+    horizon: int = 16
+    batch: float | None = None
+    alpha: float | None = None
+    eta: float | None = None
+    radius: float = 5.0
+    clip: float | None = None
+    watch: float = 0.0
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Learn from all rows in `horizon` rounds, from scratch; each row goes to one of them by a coin of its own."""

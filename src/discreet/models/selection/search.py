@@ -324,7 +324,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         return bounds
 
     @property
-    def neighbours(self) -> Any:
+    def neighbours(self) -> Any:  # type: ignore[override]
         """The relation of the estimator."""
         return self.estimator.neighbours
 

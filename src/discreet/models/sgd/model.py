@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.budget import Budget, Neighbours
-from discreet.ledger import Ledger
-from discreet.models.base import PrivateRegressor
+from discreet.budget import Budget
+from discreet.models.base import PrivateEstimator, PrivateRegressor
 from discreet.models.classifier import LinearClassifier
 from discreet.models.losses import loss_of
+from discreet.models.parameters import estimator
 from discreet.models.sgd.design import Design
 from discreet.models.sgd.fit import descend, watcher
 from discreet.models.sgd.options import Noise, Options
@@ -26,7 +26,28 @@ Floats = NDArray[np.float64]
 Callback = Callable[[int, Any, Any], Any]
 
 
-class SGDClassifier(LinearClassifier):
+@estimator
+class StochasticDescent(PrivateEstimator):
+    """The parameters of stochastic gradient descent."""
+
+    noise: Noise = "gaussian"
+    lot: int | None = None
+    rate: float | None = None
+    epochs: float | None = None
+    learning_rate: Rate = "constant"
+    eta0: float | None = None
+    alpha: float = 1e-4
+    momentum: float | None = None
+    clip: float | Literal["adaptive"] = 0.2
+    average: bool = True
+    batch: Batches = "constant"
+    fit_intercept: bool = True
+    callback: Callback | None = None
+    progress: bool = False
+
+
+@estimator
+class SGDClassifier(StochasticDescent, LinearClassifier):
     """A linear classifier by differentially private stochastic gradient descent: logistic regression, or an SVM.
 
     Rows are scaled into the unit ball by the public bounds, the intercept's 1 included, and centred at a noisy mean
@@ -104,60 +125,7 @@ class SGDClassifier(LinearClassifier):
     sharpest: ClassVar[dict[str, Any]] = {"rate": 0.5, "epochs": 1.0}
     _steps: ClassVar = {"gaussian": (64.0, 0.9), "pure": (64.0, 0.5)}  # eta0 and momentum: many steps, and few
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        loss: Literal["log", "hinge"] = "log",
-        noise: Noise = "gaussian",
-        lot: int | None = None,
-        rate: float | None = None,
-        epochs: float | None = None,
-        learning_rate: Rate = "constant",
-        eta0: float | None = None,
-        alpha: float = 1e-4,
-        momentum: float | None = None,
-        clip: float | Literal["adaptive"] = 0.2,
-        average: bool = True,
-        batch: Batches = "constant",
-        fit_intercept: bool = True,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        classes: Sequence[Any] | None = None,
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        progress: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.loss = loss
-        self.noise = noise
-        self.lot = lot
-        self.rate = rate
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.eta0 = eta0
-        self.alpha = alpha
-        self.momentum = momentum
-        self.clip = clip
-        self.average = average
-        self.batch = batch
-        self.fit_intercept = fit_intercept
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
-        self.callback = callback
-        self.progress = progress
+    loss: Literal["log", "hinge"] = "log"
 
     def _budget(self) -> Budget:
         one_of(self, "loss", ("log", "hinge"))
@@ -171,7 +139,8 @@ class SGDClassifier(LinearClassifier):
         self.coef_, self.intercept_, self.n_iter_ = descended(self, task, design, Design.in_units)
 
 
-class SGDRegressor(PrivateRegressor):
+@estimator
+class SGDRegressor(StochasticDescent, PrivateRegressor):
     """A linear regression by differentially private stochastic gradient descent.
 
     `LinearRegression` is more accurate where rows can be read a few times; this one is for lots of rows, many features,
@@ -222,60 +191,8 @@ class SGDRegressor(PrivateRegressor):
     sharpest: ClassVar[dict[str, Any]] = {"rate": 0.5, "epochs": 1.0}
     _steps: ClassVar = {"gaussian": (32.0, 0.9), "pure": (16.0, 0.8)}  # a square bends more than a logistic loss
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        loss: Literal["squared", "huber"] = "squared",
-        huber: float = 0.1,
-        noise: Noise = "gaussian",
-        lot: int | None = None,
-        rate: float | None = None,
-        epochs: float | None = None,
-        learning_rate: Rate = "constant",
-        eta0: float | None = None,
-        alpha: float = 1e-4,
-        momentum: float | None = None,
-        clip: float | Literal["adaptive"] = 0.2,
-        average: bool = True,
-        batch: Batches = "constant",
-        fit_intercept: bool = True,
-        neighbours: Neighbours = "add-remove",
-        unit: Any = None,
-        max_rows_per_unit: int | None = None,
-        n: int | None = None,
-        bounds: Bounds | None = None,
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        progress: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.loss = loss
-        self.huber = huber
-        self.noise = noise
-        self.lot = lot
-        self.rate = rate
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.eta0 = eta0
-        self.alpha = alpha
-        self.momentum = momentum
-        self.clip = clip
-        self.average = average
-        self.batch = batch
-        self.fit_intercept = fit_intercept
-        self.neighbours = neighbours
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.n = n
-        self.bounds = bounds
-        self.ledger = ledger
-        self.random_state = random_state
-        self.callback = callback
-        self.progress = progress
+    loss: Literal["squared", "huber"] = "squared"
+    huber: float = 0.1
 
     def _budget(self) -> Budget:
         one_of(self, "loss", ("squared", "huber"))
