@@ -41,6 +41,8 @@ from discreet.models import (
     LinearSVC,
     LogisticRegression,
     OnlineClassifier,
+    PrivateSearchCV,
+    Ridge,
     SGDClassifier,
 )
 from discreet.preprocessing import BoundsScaler, OneHotEncoder
@@ -507,3 +509,22 @@ def test_delta_is_warned_of_where_n_is_public():
     X, y = data(100)
     with pytest.warns(DeltaWarning, match="1/n"):
         LinearRegression(delta=1e-2, neighbours="replace-one", bounds=BOUNDS).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("make", "hint"),
+    [
+        (lambda: LinearRegression(neighbors="replace-one"), "neighbors.*Hint: `neighbours`"),
+        (lambda: LinearRegression(bounds_X=(0, 1)), "bounds_X.*Hint: `bounds`; discreet.Bounds"),
+        (lambda: LogisticRegression(C=1.0), "Hint: how strongly coefficients are shrunk"),
+        (lambda: LogisticRegression(max_iter=100), "Hint: `rounds`"),
+        (lambda: SGDClassifier(batch_size=100), "Hint: `lot`"),
+        (lambda: LinearRegression(metod="ssp"), "Hint: `method`"),
+        (lambda: LinearRegression(unheard_of=1), r"unexpected keyword argument 'unheard_of'\.$"),
+        (lambda: PrivateSearchCV(LinearRegression(), {}, cv=5), "Hint: `strategy`"),
+        (lambda: Ridge(1.0, 1e-6, 3.0), "Ridge: too many positional arguments"),
+    ],
+)
+def test_names_of_other_libraries_are_hinted_at(make, hint):
+    with pytest.raises(TypeError, match=hint):
+        make()

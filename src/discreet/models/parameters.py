@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, TypeVar, dataclass_transform
 
@@ -11,6 +14,28 @@ from discreet.budget import Neighbours
 from discreet.ledger import Ledger
 
 T = TypeVar("T")
+
+# names that other libraries have for it, and what to write or to know instead
+FOREIGN_NAMES: dict[str, tuple[tuple[str, ...], str]] = {
+    "neighbors": (("neighbours",), ""),
+    "bounds_X": (("bounds",), "discreet.Bounds(low, high, target=...) holds those of features and of the target"),
+    "bounds_y": (("bounds",), "discreet.Bounds(low, high, target=...) holds those of features and of the target"),
+    "data_norm": (("bounds",), "rows are clipped to public bounds, and norms follow from them"),
+    "accountant": (("ledger",), ""),
+    "noise_multiplier": (("epsilon",), "noise follows from the budget"),
+    "max_grad_norm": (("clip",), ""),
+    "C": ((), "how strongly coefficients are shrunk follows from the noise, and costs no search"),
+    "penalty": ((), "how strongly coefficients are shrunk follows from the noise, and costs no search"),
+    "max_iter": (("rounds", "epochs", "max_passes"), "how often rows are read is part of the budget's plan"),
+    "n_iter": (("rounds", "epochs", "max_passes"), "how often rows are read is part of the budget's plan"),
+    "tol": ((), "when to stop must not depend on rows: the number of steps is public"),
+    "batch_size": (("lot", "batch"), "the expected number of rows of a Poisson sample"),
+    "class_weight": ((), "weights multiply what one row may change; leave it out"),
+    "warm_start": ((), "each fit is a release of its own"),
+    "n_jobs": ((), "all cores are used where rows are many"),
+    "cv": (("strategy",), "how candidates are compared; rows are not read once for each fold"),
+    "scoring": (("strategy",), "candidates are compared by how many rows they get right, or by their squared errors"),
+}
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -40,10 +65,7 @@ def estimator(cls: type[T]) -> type[T]:
     signature = _sign(made)
 
     def __init__(self: Any, *given: Any, **named: Any) -> None:
-        try:
-            bound = signature.bind(self, *given, **named)
-        except TypeError as error:
-            raise TypeError(f"{type(self).__name__}: {error}.") from None
+        bound = _bind(signature, self, given, named)
         bound.apply_defaults()
         _, *stored = bound.arguments.items()
         for name, value in stored:
@@ -53,6 +75,25 @@ def estimator(cls: type[T]) -> type[T]:
     __init__.__qualname__ = f"{cls.__qualname__}.__init__"
     setattr(made, "__init__", __init__)  # noqa: B010 - mypy forbids the assignment
     return made
+
+
+def hint_at_names(init: Callable[..., None]) -> Callable[..., None]:
+    """Let an `__init__` that is written out say what to write in place of an unknown name, as `estimator` does."""
+    signature = inspect.signature(init)
+
+    @functools.wraps(init)
+    def checked(self: Any, *given: Any, **named: Any) -> None:
+        _bind(signature, self, given, named)
+        init(self, *given, **named)
+
+    return checked
+
+
+def _bind(signature: inspect.Signature, self: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    try:
+        return signature.bind(self, *given, **named)
+    except TypeError as error:
+        raise TypeError(f"{type(self).__name__}: {error}.{_hint(signature, named)}") from None
 
 
 def _sign(cls: Any) -> inspect.Signature:
@@ -66,6 +107,21 @@ def _sign(cls: Any) -> inspect.Signature:
     )
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return inspect.Signature([itself, *(_parameter(cls, one) for one in declared)])
+
+
+def _hint(signature: inspect.Signature, named: Mapping[str, Any]) -> str:
+    """What to write in place of the first name that is no parameter; empty where nothing comes to mind."""
+    known = list(signature.parameters)[1:]
+    for name in named:
+        if name in known:
+            continue
+        close = difflib.get_close_matches(name, known, 1)
+        names, why = FOREIGN_NAMES.get(name, (tuple(close), ""))
+        found = [f"`{other}`" for other in names if other in known]
+        if found or not names:
+            said = "; ".join(part for part in (" or ".join(found), why) if part)
+            return f" Hint: {said}." if said else ""
+    return ""
 
 
 def _parameter(cls: type, one: Field[Any]) -> inspect.Parameter:

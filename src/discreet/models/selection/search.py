@@ -23,6 +23,7 @@ from discreet.mechanisms.keystream import default
 from discreet.models.attempts import Undone
 from discreet.models.base import PrivateEstimator
 from discreet.models.classifier import tell_of_few
+from discreet.models.parameters import hint_at_names
 from discreet.models.selection.candidates import (
     Found,
     bounding,
@@ -147,6 +148,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
 
     _hides = True
 
+    @hint_at_names
     def __init__(
         self,
         estimator: Any,
