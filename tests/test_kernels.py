@@ -31,11 +31,12 @@ from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.output import NoisyMinimum
 from discreet.models.erm.problem import UNIT, Unit
 from discreet.models.kernels import KernelRidge, KernelSVC
-from discreet.models.kernels.farthest import Farthest, rounds_of, spread
+from discreet.models.kernels.farthest import Farthest, rounds_of
 from discreet.models.kernels.margins import FarthestMargins, PointwiseSVC
 from discreet.models.kernels.pointwise import FarthestPoints
 from discreet.models.losses import HuberHinge
 from discreet.models.sgd import SGDClassifier
+from discreet.noise import deviation_of
 from discreet.query import Batch, BoundedSum
 
 from .sabotage import caught
@@ -379,7 +380,7 @@ def test_an_audit_of_points_can_fail(claims, wrong, one_noise, monkeypatch):
 def test_the_noise_of_points_is_as_charged(event, part, monkeypatch):
     """1000 values about 0: their deviation is within 20% of what is charged for, that of 0.7 and 1.3 times is not."""
     honest, farthest = Farthest.step, Farthest(np.eye(2), 1000, 1.0)
-    charged = spread(rounds_of(event, 1000)[1]) * float(farthest.step(1.0, Fraction(1)))
+    charged = deviation_of(rounds_of(event, 1000)[1], 1) * float(farthest.step(1.0, Fraction(1)))
     monkeypatch.setattr(Farthest, "step", lambda self, *rest: honest(self, *rest) * Fraction(part))
     picked = farthest(np.zeros((1, 2)), 1.0, Fraction(1), event, Keystream.seeded(3))
     assert (0.8 < picked[:, 1].std() / charged < 1.2) == (part == 1.0)

@@ -108,28 +108,23 @@ def size_of(event: Event) -> float:
     return 1 / event.epsilon
 
 
-def deviation_of(event: Event, size: int) -> float:
-    """The deviation of the noise in each of `size` numbers, in sensitivities: in ℓ1 of Laplace noise, else in ℓ2.
+def deviation_of(event: Event, size: int, sensitivity: float = 1.0) -> float:
+    """The deviation of the noise in each of `size` numbers; the sensitivity is in ℓ1 for Laplace noise, else in ℓ2.
 
-    >>> deviation_of(Gaussian(3.0), 10), deviation_of(Pure(0.5), 8)
-    (3.0, 6.0)
+    >>> deviation_of(Gaussian(3.0), 10), deviation_of(Pure(0.5), 8), deviation_of(Pure(0.5), 8, sensitivity=2.0)
+    (3.0, 6.0, 12.0)
     """
     if isinstance(event, Laplace):
-        return math.sqrt(2) * event.scale
-    if isinstance(event, Gaussian):
-        return event.noise_multiplier
-    assert isinstance(event, Pure), "a choice cannot pay for a measurement"
-    return math.sqrt(size + 1) / event.epsilon  # a radius of Gamma(size): each coordinate has variance (size + 1) / ε²
+        return math.sqrt(2) * event.scale * sensitivity
+    scale = size_of(event) * sensitivity
+    # of a pure event the radius is Gamma(size): each coordinate has variance (size + 1) / ε²
+    return scale * math.sqrt(size + 1) if isinstance(event, Pure) else scale
 
 
 def std_of(event: Event, sensitivity: float, shape: tuple[int, ...], symmetric: bool, triangle: bool) -> Any:
     """The standard deviation of each entry: one number, or a matrix where it is less off the diagonal."""
-    if isinstance(event, Laplace):
-        return math.sqrt(2) * event.scale * sensitivity
-    std = size_of(event) * sensitivity
-    if isinstance(event, Pure):
-        size = shape[0] * (shape[0] + 1) // 2 if symmetric else math.prod(shape)
-        std *= math.sqrt(size + 1)
-    if symmetric and not triangle:
+    size = shape[0] * (shape[0] + 1) // 2 if symmetric else math.prod(shape)
+    std = deviation_of(event, size, sensitivity)
+    if symmetric and not triangle and not isinstance(event, Laplace):
         return np.where(np.eye(shape[0], dtype=bool), std, std / math.sqrt(2))
     return std

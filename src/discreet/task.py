@@ -84,9 +84,12 @@ class Task:
 
     def noise(self, size: int, share: Share | None = None) -> float:
         """The deviation that a share, or the whole budget, gives each of `size` coordinates of a vector of norm 1."""
-        event = self.curator.buys(share or self.budget.whole("radial"))
-        exchange = math.sqrt(2) if self.budget.neighbours == "replace-one" else 1.0
-        return deviation_of(event, size) * exchange
+        return deviation_of(self.curator.buys(share or self.budget.whole("radial")), size) * self.exchange
+
+    @property
+    def exchange(self) -> float:
+        """By how much an exchange of two rows moves a sum farther than one row: √2 where they are at a right angle."""
+        return math.sqrt(2) if self.budget.neighbours == "replace-one" else 1.0
 
     def note(self, *remarks: str) -> None:
         """Add remarks to the receipt."""

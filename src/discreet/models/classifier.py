@@ -21,9 +21,11 @@ from discreet.budget import Budget
 from discreet.curator import Curator
 from discreet.engines import Rows
 from discreet.errors import NoiseWarning, outside
+from discreet.events import Event, Gaussian, Pure
 from discreet.labels import ordered, refuse_classes, refuse_kind
 from discreet.models.base import PrivateEstimator
 from discreet.models.parameters import estimator
+from discreet.noise import deviation_of
 from discreet.session import public_count
 
 Floats = NDArray[np.float64]
@@ -100,11 +102,13 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def _scanty(self, budget: Budget, rows: Rows) -> str:
         """What public numbers tell of too much noise; empty where they tell of none."""
         n, d = public_count(budget, rows, self.n), self._coordinates(rows)
-        multiplier = math.sqrt(2) / budget.epsilon if budget.pure else noise_multiplier(budget.epsilon, budget.delta)
-        length = math.sqrt(d * (d + 1)) / budget.epsilon if budget.pure else multiplier * math.sqrt(d)
-        if n is not None and n < TOO_FEW * multiplier:
+        event: Event = Pure(budget.epsilon)
+        if not budget.pure:
+            event = Gaussian(noise_multiplier(budget.epsilon, budget.delta))
+        noise, length = deviation_of(event, 1), deviation_of(event, d) * math.sqrt(d)
+        if n is not None and n < TOO_FEW * noise:
             return (
-                f"{FEW} for this budget: a count alone would be off by about {multiplier:.0f}. What is learnt is "
+                f"{FEW} for this budget: a count alone would be off by about {noise:.0f}. What is learnt is "
                 "mostly noise."
             )
         if n is not None and n < SCANTY * length:

@@ -19,11 +19,11 @@ from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.classifier import TOO_FEW
 from discreet.models.erm.problem import MOST
+from discreet.noise import FINE
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 from discreet.task import Task
 
-FINE = 31  # noise is at least 2^31 steps of the grid it is added on, or the grid is of single rows
 SURE = 40.0  # deviations: beyond is a part e^(-40²/2) < 1e-347 of all chances, and the smallest float is 5e-324
 FOR_COUNT = 0.01  # of the plan, for a noisy count of the rows
 FOR_COUNT_APART = 0.03  # the same, where the rest of the plan is an (ε, δ), which adds up less well

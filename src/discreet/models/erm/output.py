@@ -14,18 +14,16 @@ from discreet.budget import Budget, inside, radial
 from discreet.engines import Rows
 from discreet.events import Event, Gaussian, Pure
 from discreet.inside import Inside
-from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
-from discreet.mechanisms.norm import add_norm
 from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.limit import FOR_COUNT, counting, limit
 from discreet.models.erm.passes import capped, refuse_weak
 from discreet.models.erm.problem import WEAKEST, Objective, Unit, columns_of, moved
+from discreet.noise import FINE, deviation_of, perturbed, size_of
 from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
-FINE = 31  # noise is at least 2^31 steps of the grid it is added on
 SLIGHT = 2.0**-10  # the tolerance of the minimum, as a part of what one row moves it by
 LENGTH = 2.5  # of the noise in the coefficients of a class, where Λ follows the rule
 
@@ -81,9 +79,7 @@ def tolerance(strength: float) -> float:
 
 def length(event: Event, columns: int, width: int) -> float:
     """About how long the noise in a class's coefficients is, where one row moves those of each of `columns` by 1."""
-    if isinstance(event, Gaussian):
-        return event.noise_multiplier * math.sqrt(columns * width)
-    return math.sqrt(columns * (columns * width + 1) * width) / _pure(event)
+    return deviation_of(event, columns * width) * math.sqrt(columns * width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,20 +104,12 @@ class NoisyMinimum(Inside):
 
 def noised(theta: Floats, each: Fraction, event: Event, rng: Keystream) -> tuple[Floats, float]:
     """Coefficients with noise, where those of every line can move by `each`; and its deviation."""
-    multiplier = event.noise_multiplier if isinstance(event, Gaussian) else 1 / _pure(event)
+    assert isinstance(event, Gaussian | Pure)  # noise of the ℓ2 norm
     sensitivity = each * (math.isqrt((len(theta) << 64) - 1) + 1) / 2**32  # all lines together: √(their number)
-    exponent = math.frexp(multiplier * float(sensitivity))[1] - FINE
+    exponent = math.frexp(size_of(event) * float(sensitivity))[1] - FINE
     unit = Fraction(2) ** exponent
     whole = np.array([round(value) for value in np.ldexp(theta, -exponent).ravel().tolist()], dtype=object)
     steps = sensitivity / unit + math.isqrt(theta.size) + 1  # rounding moves either neighbour by at most √size/2 units
-    if isinstance(event, Gaussian):
-        noisy, spread = add_gaussian(whole, steps, event, rng), multiplier
-    else:
-        noisy, spread = add_norm(whole, steps, _pure(event), rng), multiplier * math.sqrt(theta.size + 1)
+    noisy = perturbed(whole, steps, event, rng)
     value = np.ldexp(noisy.astype(np.float64), exponent).reshape(theta.shape)
-    return value, spread * float(steps * unit)
-
-
-def _pure(event: Event) -> float:
-    assert isinstance(event, Pure)
-    return event.epsilon
+    return value, deviation_of(event, theta.size) * float(steps * unit)

@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from discreet.accounting import scaled
 from discreet.events import Approximate, Choice, Event, Gaussian, Laplace, Pure, Repeated
 from discreet.mechanisms.choose import exponential
-from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
-from discreet.mechanisms.laplace import add_laplace
+from discreet.noise import FINE, deviation_of, perturbed
 
 Floats = NDArray[np.float64]
 
-FINE = 31  # noise is at least 2^31 steps of the grid it is added on
 ROUNDS = 20
 CANDIDATES = 200  # public points to pick from
 
@@ -58,16 +56,15 @@ class Farthest:
         """
         choice, noise = rounds_of(event, self.rounds)
         step = self.step(radius, move)
-        exponent = math.frexp(spread(noise) * float(step))[1] - FINE
+        exponent = math.frexp(deviation_of(noise, 1) * float(step))[1] - FINE
         exact = self._whole(theta, exponent)
         steps = step / Fraction(2) ** exponent + 1  # rounding moves either neighbour by at most ½
         picked = np.zeros((self.rounds, 3))
         for i in range(self.rounds):
             guess = self._whole(self.guess(picked[:i]), exponent)
             spot = exponential(abs(exact - guess), choice.epsilon, steps, rng)
-            add: Any = add_gaussian if isinstance(noise, Gaussian) else add_laplace
-            value = add([exact[spot]], steps, noise, rng)
-            std = spread(noise) * math.ldexp(float(steps), exponent)
+            value = perturbed(exact[[spot]], steps, noise, rng)
+            std = deviation_of(noise, 1) * math.ldexp(float(steps), exponent)
             picked[i] = spot, np.ldexp(value.astype(np.float64), exponent)[0], std
         return picked
 
@@ -105,8 +102,3 @@ def rounds_of(event: Event, rounds: int) -> tuple[Choice, Gaussian | Laplace]:
     choice, noise = choices.event, noises.event
     assert isinstance(choice, Choice) and isinstance(noise, Gaussian)
     return choice, noise
-
-
-def spread(noise: Gaussian | Laplace) -> float:
-    """The deviation of noise, in sensitivities."""
-    return noise.noise_multiplier if isinstance(noise, Gaussian) else math.sqrt(2) * noise.scale

@@ -19,8 +19,9 @@ from discreet.models.erm.limit import FOR_COUNT_APART, counting, limit
 from discreet.models.erm.output import NoisyMinimum, tolerance
 from discreet.models.erm.passes import capped
 from discreet.models.erm.problem import UNIT, WEAKEST, Objective, Unit, columns_of, moved
-from discreet.models.kernels.farthest import ROUNDS, Farthest, rounds_of, spread
+from discreet.models.kernels.farthest import ROUNDS, Farthest, rounds_of
 from discreet.models.svm import LinearSVC
+from discreet.noise import deviation_of
 from discreet.query import Batch
 from discreet.task import Task
 
@@ -68,7 +69,7 @@ class PointwiseSVC(LinearSVC):
 
         # SUMMARISE and PRIVATISE: how many rows there may be; the minimum, inside the curator; then points, and scores
         rows, (share,) = limit(task, shares)
-        noise = moved(task.budget) * spread(rounds_of(task.curator.buys(share), farthest.rounds)[1])
+        noise = moved(task.budget) * deviation_of(rounds_of(task.curator.buys(share), farthest.rounds)[1], 1)
         strength = max(noise / NOISE, WEAKEST)
         exact = Minimiser(image, objective.loss, columns, strength, radius, tolerance(strength), rows)
         picked = task.curator.run(FarthestMargins("points", capped(exact, task, objective), farthest), share).value

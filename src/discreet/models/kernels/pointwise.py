@@ -16,12 +16,13 @@ from discreet.events import Approximate, Event, Pure
 from discreet.inside import Inside
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.fit import Fit
-from discreet.models.kernels.farthest import ROUNDS, Farthest, rounds_of, spread
+from discreet.models.kernels.farthest import ROUNDS, Farthest, rounds_of
 from discreet.models.linear.model import LinearModel
 from discreet.models.linear.output import BallMinimiser, counted, exact_sum, minimiser, strength
 from discreet.models.linear.scaled import features, target
 from discreet.models.linear.statistics import Statistics
 from discreet.models.parameters import estimator
+from discreet.noise import deviation_of
 from discreet.query import Batch, BoundedSum
 from discreet.task import Task
 
@@ -80,7 +81,7 @@ class PointwiseRegression(LinearModel):
         n = task.n if task.n is not None else float(counted(task, shares[0]).value[0])
         points = x(Batch(np.asarray(self.candidates, np.float64)))
         _, noise = rounds_of(curator.buys(shares[-1]), self.rounds)
-        ridge, radius = strength(n, spread(noise))
+        ridge, radius = strength(n, deviation_of(noise, 1))
         farthest = Farthest(points, self.rounds, radius)
         picked = curator.run(FarthestPoints("points", xx, xy, ridge, radius, farthest), shares[-1]).value
 

@@ -97,17 +97,13 @@ def ebssp(task: Task, clip: float | None = None) -> tuple[Part, tuple[str, ...]]
 
 
 def _hopeless(task: Task, rows: float) -> bool:
-    return _rho(task, rows) > TOO_NOISY or rows < TOO_FEW * task.noise(1) * _exchange(task)
+    return _rho(task, rows) > TOO_NOISY or rows < TOO_FEW * task.noise(1) * task.exchange
 
 
 def _rho(task: Task, rows: float) -> float:
     d = task.width
     noise = task.noise(d * (d + 1) // 2)
     return d * math.sqrt(2 * d) * noise / max(rows, 1.0)
-
-
-def _exchange(task: Task) -> float:
-    return math.sqrt(2) if task.budget.neighbours == "replace-one" else 1.0
 
 
 def _count(curator: Curator, share: Share) -> tuple[float, float]:

@@ -14,11 +14,10 @@ from discreet.budget import Budget, inside, radial
 from discreet.engines import Rows
 from discreet.events import Event, Gaussian, Pure
 from discreet.inside import Inside
-from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
-from discreet.mechanisms.norm import add_norm
 from discreet.models.fit import Fit
 from discreet.models.linear.scaled import features, target
+from discreet.noise import FINE, deviation_of, perturbed, size_of
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 from discreet.task import Task
@@ -26,7 +25,6 @@ from discreet.task import Task
 Floats = NDArray[np.float64]
 
 ROWS = 2.0**32  # totals are projected onto what so many rows can add up to, so that float error has a public bound
-FINE = 31  # noise is at least 2^31 steps of the grid it is added on
 STEPS = 64  # halvings of the interval that holds the multiplier: public, and beyond what float error leaves
 FOR_COUNT = 0.02  # of the budget, where the number of rows is not public
 
@@ -71,8 +69,7 @@ def output(task: Task) -> Fit:
     # PRIVATISE: the number of rows, if need be; then the minimum
     n = task.n if task.n is not None else float(counted(task, shares[0]).value[0])
     event = task.curator.buys(shares[-1])
-    noise = event.noise_multiplier if isinstance(event, Gaussian) else math.sqrt(d + 1) / _pure(event)
-    ridge, radius = strength(n, noise)
+    ridge, radius = strength(n, deviation_of(event, d))
     theta = task.curator.run(BallMinimiser("coefficients", xx, xy, ridge, radius), shares[-1])
 
     # SOLVE: in the units of the cube
@@ -121,16 +118,12 @@ class BallMinimiser(Inside):
         b, step_b = exact_sum(self.xy, rows, budget)
         theta = minimiser(S, b, self.ridge, self.radius)
         sensitivity = self.sensitivity(step_S, step_b, len(b))
-        multiplier = event.noise_multiplier if isinstance(event, Gaussian) else 1 / _pure(event)
-        exponent = math.frexp(multiplier * float(sensitivity))[1] - FINE
+        exponent = math.frexp(size_of(event) * float(sensitivity))[1] - FINE
         unit = Fraction(2) ** exponent
         total = np.array([round(value) for value in np.ldexp(theta, -exponent).tolist()], dtype=object)
         steps = sensitivity / unit + math.isqrt(len(b)) + 1  # rounding moves either neighbour by at most √d/2 units
-        if isinstance(event, Gaussian):
-            noisy, spread = add_gaussian(total, steps, event, rng), multiplier
-        else:
-            noisy, spread = add_norm(total, steps, _pure(event), rng), multiplier * math.sqrt(len(b) + 1)
-        return np.ldexp(noisy.astype(np.float64), exponent), spread * float(steps * unit)
+        noisy = perturbed(total, steps, event, rng)
+        return np.ldexp(noisy.astype(np.float64), exponent), deviation_of(event, len(b)) * float(steps * unit)
 
     def sensitivity(self, step_S: Fraction, step_b: Fraction, d: int) -> Fraction:
         """How far the minimiser can move when S moves by `step_S` and b by `step_b`, float error on both sides."""
@@ -174,8 +167,3 @@ def minimiser(S: Floats, b: Floats, ridge: float, radius: float) -> Floats:
 
 def _length(vector: Floats) -> float:
     return float(np.linalg.norm(vector))
-
-
-def _pure(event: Event) -> float:
-    assert isinstance(event, Pure)
-    return event.epsilon

@@ -29,11 +29,10 @@ from discreet.events import Event, Gaussian
 from discreet.inside import Inside
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
+from discreet.noise import FINE
 from discreet.query import BoundedSum, Exact, Ints, root_above
 
 Floats = NDArray[np.float64]
-
-FINE = 31  # noise is at least 2^31 steps of the grid it is added on
 
 
 @dataclass(frozen=True)

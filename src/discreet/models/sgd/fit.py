@@ -19,6 +19,7 @@ from discreet.models.sgd.options import Options
 from discreet.models.sgd.progress import Bar
 from discreet.models.sgd.pure import Passes, sizes_of
 from discreet.models.sgd.schedule import Descent
+from discreet.noise import deviation_of
 from discreet.task import Task
 
 Floats = NDArray[np.float64]
@@ -103,8 +104,9 @@ def by_lots(task: Task, designed: Designed, options: Options, watch: Watch, step
     each = Lots(curator, design, lots[int(task.intercept) :], counted)
     each.descend(descent, size, clip, lambda at: watch(design, at))
     curator.releases[before:] = gathered(curator.releases[before:])
-    event: Any = curator.buys(lots[0].shares[0])
-    return Found(design, descent, event.noise_multiplier * math.sqrt(math.prod(design.shape)) / size.surely)
+    width = math.prod(design.shape)
+    noise = deviation_of(curator.buys(lots[0].shares[0]), width)
+    return Found(design, descent, noise * math.sqrt(width) / size.surely)
 
 
 def by_passes(task: Task, designed: Designed, options: Options, watch: Watch, passes: int, whole: bool) -> Found:

@@ -16,17 +16,14 @@ from discreet.engines import Rows
 from discreet.events import Event, Gaussian, Pure
 from discreet.inside import Inside
 from discreet.mechanisms.coins import Coins
-from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
-from discreet.mechanisms.norm import add_norm
 from discreet.models.sgd.design import BITS, Design
 from discreet.models.sgd.schedule import Descent
+from discreet.noise import FINE, deviation_of, perturbed, size_of
 from discreet.query import BoundedSum, Exact
 
 Floats = NDArray[np.float64]
 Batches = Literal["constant", "growing", "shrinking"]
-
-FINE = 31  # noise is at least 2^31 steps of the grid it is added on
 
 
 def unseen(descent: Descent) -> None:
@@ -113,25 +110,13 @@ class Passes(Inside):
 def noised(query: BoundedSum, batch: list[Rows], event: Event, budget: Budget, rng: Keystream) -> tuple[Floats, float]:
     """The gradient of some blocks of rows, with noise of its sensitivity; and the deviation of the noise."""
     widths = query.widths(batch[0].empty())
-    multiplier = event.noise_multiplier if isinstance(event, Gaussian) else 1 / _pure(event)
-    query = replace(query, fixed=widths).coarser(multiplier, widths)
+    query = replace(query, fixed=widths).coarser(size_of(event), widths)
     total: Exact = np.sum([block.sum(query).astype(object) for block in batch], axis=0)
     sensitivity, exponent = query.sensitivity(widths, budget.neighbours), query.exponent(widths)
-    fine = max(0, FINE - math.frexp(multiplier * float(sensitivity))[1])
-    steps = sensitivity * (1 << fine)
-    if isinstance(event, Gaussian):
-        noisy, spread = add_gaussian(total * (1 << fine), steps, event, rng), multiplier
-    else:
-        noisy = add_norm(total * (1 << fine), steps, _pure(event), rng)
-        spread = multiplier * math.sqrt(total.size + 1)  # a radius of Gamma(size): variance (size + 1)/ε² each
-    return np.ldexp(noisy.astype(np.float64), exponent - fine - BITS), spread * math.ldexp(
-        float(sensitivity), exponent - BITS
-    )
-
-
-def _pure(event: Event) -> float:
-    assert isinstance(event, Pure)
-    return event.epsilon
+    fine = max(0, FINE - math.frexp(size_of(event) * float(sensitivity))[1])
+    noisy = perturbed(total * (1 << fine), sensitivity * (1 << fine), event, rng)
+    std = deviation_of(event, total.size) * math.ldexp(float(sensitivity), exponent - BITS)
+    return np.ldexp(noisy.astype(np.float64), exponent - fine - BITS), std
 
 
 def sizes_of(batch: Batches, count: int) -> tuple[int, ...]:
