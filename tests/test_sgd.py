@@ -641,7 +641,7 @@ def test_audit_of_passes(batches, passes):
 
 @pytest.mark.catalogue("CL5")
 def test_passes_with_half_the_noise_are_caught(monkeypatch):
-    monkeypatch.setattr("discreet.noise.add_norm", lambda total, s, *rest: add_norm(total, s / 2, *rest))
+    monkeypatch.setattr("discreet.noise.add_norm", lambda total, s, *rest, **how: add_norm(total, s / 2, *rest, **how))
     assert audit(passes_of(Budget(2.0)), *NEIGHBOURS, runs=1200, confidence=SURE).violated
 
 

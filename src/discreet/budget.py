@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+from discreet.arguments import check_positive, check_whole, is_number
 from discreet.errors import DeltaWarning, outside
 
 Neighbours = Literal["add-remove", "replace-one"]
@@ -42,12 +42,11 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            if not is_number(value):
                 hint = " Hint: leave the quotes out." if isinstance(value, str) else ""
                 raise TypeError(f"The `{name}` of a budget must be a number. Got {value!r}.{hint}")
             object.__setattr__(self, name, float(value))
-        if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
-            raise ValueError(f"The `epsilon` of a budget must be a finite number > 0. Got {self.epsilon!r}.")
+        check_positive("a budget", "epsilon", self.epsilon)
         if not 0 <= self.delta < 1:
             raise ValueError(f"The `delta` of a budget must be within [0, 1). Got {self.delta!r}.")
         if self.neighbours not in get_args(Neighbours):
@@ -82,8 +81,7 @@ class Budget:
         On each lot there is one measurement per part; `Curator.sample` draws it. Everything measured on one lot is one
         sampled event, and the whole plan is charged before the first lot is drawn.
         """
-        if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
-            raise ValueError(f"The `rounds` of a plan must be a whole number >= 1. Got {rounds!r}.")
+        rounds = check_whole("a plan", "rounds", rounds)
         if not 0 < rate <= 1:
             raise ValueError(f"The `rate` of a plan must be within (0, 1]. Got {rate!r}.")
         if self.pure or self.neighbours != "add-remove":
@@ -111,8 +109,7 @@ class Budget:
         >>> Budget(0.5).group(3).epsilon
         1.5
         """
-        if not (isinstance(size, numbers.Integral) and size >= 1):
-            raise ValueError(f"The `size` of a group must be a whole number >= 1. Got {size!r}.")
+        size = check_whole("a group", "size", size)
         delta = size * math.exp((size - 1) * self.epsilon) * self.delta
         if delta >= 1:
             raise ValueError(f"Nothing is promised to {size} units together: their δ would be {delta:.3g} >= 1.")
@@ -206,12 +203,12 @@ class Part:
     inside: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.weight, bool) or not isinstance(self.weight, numbers.Real):
+        if not is_number(self.weight):
             raise TypeError(f"A weight must be a number. Got {self.weight!r}.")
         if not (self.weight > 0 and math.isfinite(self.weight)):
             raise ValueError(f"A weight must be a finite number > 0. Got {self.weight!r}.")
-        if self.kind == "minimum" and not 0 < self.excess < math.inf:
-            raise ValueError(f"The `excess` of a minimum must be a finite number > 0. Got {self.excess!r}.")
+        if self.kind == "minimum":
+            check_positive("a minimum", "excess", self.excess)
         if self.kind != "minimum" and (self.excess or self.two_sided):
             raise ValueError(f"A part for {self.kind!r} has no excess and no sides: only a minimum has.")
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from discreet.arguments import check_whole
 from discreet.budget import Budget, Lot, Plan, Share
 from discreet.engines import Rows
 from discreet.engines.memory import Memory
@@ -54,9 +55,8 @@ class Bound:
     limit: int | None
 
     def __post_init__(self) -> None:
-        limit = self.limit
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-            raise ValueError(f"`max_rows_per_unit` must be a whole number >= 1, or None. Got {limit!r}.")
+        if self.limit is not None:
+            object.__setattr__(self, "limit", check_whole("", "max_rows_per_unit", self.limit, optional=True))
 
     @property
     def group(self) -> int:

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from discreet import accounting
 from discreet.accounting import curves, gauss
 from discreet.accounting.bounds import from_renyi
+from discreet.arguments import is_whole
 from discreet.budget import Budget
 from discreet.events import Choice, Either, Event, Gaussian, Minimum, Sampled, flatten
 
@@ -33,11 +34,11 @@ class Currency:
             raise ValueError(f"The currency {self.name!r} needs delta > 0. Hint: currency='pure' for delta = 0.")
         if not 0 <= self.reserve <= self.budget.delta or (self.reserve and self.reserve == self.budget.delta):
             raise ValueError(f"The `reserve` must be within [0, delta). Got {self.reserve!r}.")
-        whole = isinstance(self.order, int) and not isinstance(self.order, bool)
-        if self.order is not None and (self.name != "renyi" or not whole or self.order < 2):
+        if self.order is not None and (self.name != "renyi" or not is_whole(self.order) or self.order < 2):
             raise ValueError(f"The `order` of a ledger is a whole number >= 2, for 'renyi' only. Got {self.order!r}.")
-        if self.name == "renyi" and self.order is None:
-            object.__setattr__(self, "order", accounting.best_order(self.budget.epsilon, self._delta))
+        if self.name == "renyi":
+            order = accounting.best_order(self.budget.epsilon, self._delta) if self.order is None else int(self.order)
+            object.__setattr__(self, "order", order)
 
     @property
     def _delta(self) -> float:

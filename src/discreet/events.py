@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
+from discreet.arguments import check_whole
 from discreet.errors import NotSupported, VersionError
 
 VERSION = 1
@@ -234,8 +235,7 @@ class Repeated(Event):
     kind: ClassVar[str] = "repeated"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.times, int) and self.times >= 0):
-            raise ValueError(f"The `times` of Repeated must be a whole number >= 0. Got {self.times!r}.")
+        object.__setattr__(self, "times", check_whole("Repeated", "times", self.times, 0))
 
 
 _KINDS: dict[str, type[Event]] = {

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import check_positive
 from discreet.batch import Batch, Boxed, Image, rows_of
 from discreet.budget import Neighbours
 from discreet.lattice import Lattice, halved, norms, width_of
@@ -115,9 +116,8 @@ class BoundedSum:
 
     def __post_init__(self) -> None:
         for name in ("norm", "left_norm"):
-            value = getattr(self, name)
-            if value is not None and not (value > 0 and math.isfinite(value)):
-                raise ValueError(f"The `{name}` of a bounded sum must be a finite number > 0. Got {value!r}.")
+            if getattr(self, name) is not None:
+                check_positive("a bounded sum", name, getattr(self, name))
         if not 1 <= self.bits <= BITS + 1:  # ROWS images of two such factors add up below 2^63
             raise ValueError(f"The `bits` of a bounded sum must be within 1 and {BITS + 1}. Got {self.bits!r}.")
         if self.order not in (1, 2):

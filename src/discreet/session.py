@@ -6,7 +6,6 @@ is carried out (`run_once`): under a retrying ledger, what an earlier run of the
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -15,6 +14,7 @@ import numpy as np
 
 from discreet import accounting
 from discreet.accounting import curves
+from discreet.arguments import check_whole
 from discreet.budget import Budget, Plan
 from discreet.curator import Bound, Curator, noise_source
 from discreet.engines import Rows
@@ -91,8 +91,8 @@ def public_count(budget: Budget, rows: Rows, n: int | None) -> int | None:
 
 def refuse_count(owner: str, n: Any) -> None:
     """Raise if the public number of rows is none."""
-    if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 0):
-        raise ValueError(f"The `n` of {owner} must be a whole number >= 0, or None. Got {n!r}.")
+    if n is not None:
+        check_whole(owner, "n", n, 0, optional=True)
 
 
 # What a run would cost ------------------------------------------------------------------------------

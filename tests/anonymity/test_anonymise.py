@@ -178,7 +178,7 @@ def test_population_table():
     ("options", "error", "said"),
     [
         ({"k": 201}, ValueError, "more than the table's 200 rows"),
-        ({"k": 0}, ValueError, "at least 1"),
+        ({"k": 0}, ValueError, "a whole number >= 1"),
         ({"k": None}, ValueError, "Nothing is asked for"),
         ({"suppress": 1.0}, ValueError, "suppress"),
         ({"suppress": -0.1}, ValueError, "suppress"),

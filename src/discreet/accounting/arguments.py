@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from discreet.arguments import check_whole
+
 
 def positive(name: str, value: float) -> float:
     """The value as a float, if it is finite and > 0.
@@ -31,8 +33,6 @@ def probability(name: str, value: float, *, zero: bool = True) -> float:
     return float(value)
 
 
-def whole(name: str, value: int, least: int) -> int:
-    """The value, if it is a whole number not below `least`."""
-    if isinstance(value, bool) or int(value) != value or value < least:
-        raise ValueError(f"The `{name}` must be a whole number >= {least}. Got {value!r}.")
-    return int(value)
+def whole(name: str, value: float, least: int) -> int:
+    """The value, if it is a whole number not below `least`; it may be a float."""
+    return check_whole("", name, int(value) if isinstance(value, float) and value.is_integer() else value, least)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import minimum
+from discreet.arguments import check_whole
 from discreet.errors import NotSupported
 from discreet.events import Approximate, Choice, Either, Event, Gaussian, Laplace, Minimum, Pure, Sampled, flatten
 
@@ -80,8 +81,7 @@ def renyi(event: Event, order: int) -> float:
     >>> renyi(Gaussian(2.0), 4), renyi(Choice(1.0), 4)
     (0.5, 0.5)
     """
-    if isinstance(order, bool) or not isinstance(order, int) or order < 2:
-        raise ValueError(f"The `order` must be a whole number >= 2. Got {order!r}.")
+    order = check_whole("", "order", order, 2)
     return upward(sum((times * _renyi(leaf, order) for leaf, times in flatten(event)), Fraction(0)))
 
 

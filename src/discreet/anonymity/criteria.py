@@ -25,13 +25,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.anonymity.groups import Bools, Groups, Histogram, concentrate
 from discreet.anonymity.hierarchies import Hierarchy, HierarchyError
+from discreet.arguments import check_whole
 
 Floats = npt.NDArray[np.float64]
 CLOSE = 1e-12  # rounding allowed where a bound is met with equality
@@ -68,7 +69,7 @@ class KAnonymity:
     needs = "sizes"
 
     def __post_init__(self) -> None:
-        whole("k", self.k)
+        check_whole(type(self).__name__, "k", self.k)
 
     def check(self, groups: Groups) -> Bools:
         """Which classes are large enough."""
@@ -86,7 +87,7 @@ class KMap:
     needs = "population"
 
     def __post_init__(self) -> None:
-        whole("k", self.k)
+        check_whole(type(self).__name__, "k", self.k)
 
     def check(self, groups: Groups) -> Bools:
         """Which classes are large enough in the population."""
@@ -161,7 +162,7 @@ class DistinctL(Sensitive):
     monotone_with_people = True
 
     def __post_init__(self) -> None:
-        whole("l", self.l)
+        check_whole(type(self).__name__, "l", self.l)
 
     def holds(self, found: Histogram) -> Bools:
         """Which parts have enough values."""
@@ -203,7 +204,7 @@ class RecursiveCL(Sensitive):
     monotone_with_people = True
 
     def __post_init__(self) -> None:
-        whole("l", self.l)
+        check_whole(type(self).__name__, "l", self.l)
         if not self.c > 0:
             raise ValueError(f"The `c` of RecursiveCL must be > 0. Got {self.c}.")
 
@@ -337,8 +338,3 @@ def ranked(order: tuple[str, ...], names: tuple[str, ...]) -> npt.NDArray[np.int
     if set(names) - set(order):
         raise ValueError(f"The order of the sensitive column lacks {len(set(names) - set(order))} of its values.")
     return np.array([places[str(value)] for value in order if value in places])
-
-
-def whole(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"`{name}` must be a whole number of at least 1. Got {value!r}.")

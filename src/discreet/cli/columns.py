@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.arguments import is_number
+
 KINDS = ("number", "category", "skip")
 
 
@@ -74,7 +76,7 @@ def printable(text: str) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return is_number(value) and math.isfinite(value)
 
 
 def _sort(value: Any) -> str | None:

@@ -39,6 +39,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.arguments import check_whole
 from discreet.cli.columns import KINDS, Column
 from discreet.cli.deltas import check_delta
 
@@ -83,8 +84,8 @@ class Facts:
             raise ValueError("There are no columns in it. Hint: one table [columns.NAME] for each.")
         for name, least in (("max_rows_per_unit", 1), ("n", 1)):
             value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < least):
-                raise ValueError(f"The `{name}` of [data] must be a whole number >= {least}. Got {value!r}.")
+            if value is not None:
+                check_whole("[data]", name, value, least)
         if self.unit != "row" and self.unit not in self.columns:
             raise ValueError(f"The unit {self.unit!r} is none of the columns.{_meant(self.unit, self.columns)}")
         if self.unit == "row" and self.max_rows_per_unit is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from discreet.arguments import is_number
 from discreet.bounds import Bounds
 from discreet.evaluate.owners import owners, refuse
 from discreet.evaluate.runner import Rows
@@ -95,7 +96,7 @@ def _taken(part: Any, kept: Any) -> Any:
 
 
 def _held(test: float, size: int) -> int:
-    if isinstance(test, bool) or not isinstance(test, (int, float)) or not 0 < test < 1:
+    if not is_number(test) or not 0 < test < 1:
         raise ValueError(f"The `test` of the frontier must be a share of the rows within 0 and 1. Got {test!r}.")
     held = round(test * size)
     if not 0 < held < size:

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer
 
+from discreet.arguments import check_whole
 from discreet.evaluate import cache as caching
 from discreet.evaluate.bands import Band, band
 from discreet.evaluate.candidates import named, rows_of
@@ -211,7 +212,7 @@ def frontier(
     >>> result.kept("linear", 0.1) < 0.98 < result.kept("linear", 1)
     True
     """
-    from_seed = _whole("random_state", random_state, 0)
+    from_seed = check_whole("the frontier", "random_state", random_state, 0)
     models = named(estimators, delta)
     rows, models = rows_of(X, y, models, test)
     epsilons, ns = _epsilons(epsilons), _ns(ns, len(rows.y) - rows.held)
@@ -219,7 +220,7 @@ def frontier(
     ceilings, distinct = _distinct(above)
     below = floor(next(iter(models.values())))
     entries: list[tuple[str, Kind, Job]] = []
-    for repeat in range(_whole("repeats", repeats, 1)):
+    for repeat in range(check_whole("the frontier", "repeats", repeats)):
         for n in ns:
             entries += [
                 (name, "private", Job(model, epsilon, n, repeat))
@@ -282,15 +283,9 @@ def _epsilons(given: Sequence[float]) -> list[float]:
 def _ns(given: Sequence[int] | None, most: int) -> list[int]:
     if given is None:
         return sorted({max(1, most // 4), max(1, most // 2), most})
-    found = sorted({_whole("ns", n, 1) for n in given})
+    found = sorted({check_whole("the frontier", "ns", n) for n in given})
     if not found or found[-1] > most:
         raise ValueError(
             f"The `ns` of the frontier must be within the {most} rows that are not held out. Got {given!r}."
         )
     return found
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"The `{name}` of the frontier must be a whole number >= {least}. Got {value!r}.")
-    return int(value)

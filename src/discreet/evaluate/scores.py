@@ -12,6 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import is_whole
 from discreet.evaluate.curves import Calibration, Roc
 from discreet.evaluate.paid import joint, question_of
 from discreet.evaluate.ratio import share
@@ -171,7 +172,7 @@ def _noise(table: Release, shape: tuple[int, ...], rng: np.random.Generator) -> 
 
 def _edges(bins: Any) -> Floats:
     if np.ndim(bins) == 0:
-        if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or not 2 <= bins <= 1 << 16:
+        if not is_whole(bins) or not 2 <= bins <= 1 << 16:
             raise ValueError(f"`bins` must be a whole number from 2, or rising edges within [0, 1]. Got {bins!r}.")
         return np.linspace(0.0, 1.0, int(bins) + 1)
     edges = np.asarray(bins, np.float64)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from discreet.arguments import check_whole, is_whole
 from discreet.bounds import Bounds
 
 Floats = NDArray[np.float64]
@@ -196,7 +197,7 @@ def _levels(categories: Mapping[str, Any] | None, known: tuple[str, ...]) -> dic
 def _width(bounds: Bounds, d: int | None) -> int:
     if bounds.width is None and d is None:
         raise ValueError("The number of columns must be known. Hint: simulate(..., d=), or bounds for each column.")
-    if d is not None and (isinstance(d, bool) or not isinstance(d, int) or d < 1 or bounds.width not in (None, d)):
+    if d is not None and (not is_whole(d) or d < 1 or bounds.width not in (None, d)):
         raise ValueError(f"The `d` of simulate must be a whole number >= 1, as many as there are bounds. Got {d!r}.")
     return d if bounds.width is None and d is not None else int(bounds.width or 0)
 
@@ -211,9 +212,8 @@ def _check(kind: Any, bounds: Any, n: Any, expected: float, *rest: Any) -> None:
         bounds.target_scale  # noqa: B018 - raises if the target has no range
     elif bounds.classes is None:
         raise ValueError("These bounds say nothing of classes. Hint: Bounds(..., classes=[...]).")
-    for name, value, least in (("n", n, 2), ("random_state", random_state, 0)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise ValueError(f"The `{name}` of simulate must be a whole number >= {least}. Got {value!r}.")
+    check_whole("simulate", "n", n, 2)
+    check_whole("simulate", "random_state", random_state, 0)
     for name, value, inside in (
         ("expected", expected, 0 < expected < 1),
         ("correlation", correlation, 0 <= correlation < 1),

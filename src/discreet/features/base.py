@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from discreet.arguments import check_whole
 from discreet.bounds import Bounds
 from discreet.engines.memory import Memory
 from discreet.images import missing
@@ -109,23 +110,7 @@ def lost(values: Any, batch: Batch) -> Any:
 
 def public_seed(name: str, seed: Any) -> np.random.Generator:
     """A generator of public numbers: not noise, and known to everybody."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"The `seed` of {name} must be a whole number >= 0: it is public. Got {seed!r}.")
-    return np.random.default_rng(seed)
-
-
-def whole(name: str, option: str, value: Any) -> int:
-    """A whole number of 1 or more."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"The `{option}` of {name} must be a whole number >= 1. Got {value!r}.")
-    return int(value)
-
-
-def positive(name: str, option: str, value: Any) -> float:
-    """A finite number above zero."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < np.inf:
-        raise ValueError(f"The `{option}` of {name} must be a finite number > 0. Got {value!r}.")
-    return float(value)
+    return np.random.default_rng(check_whole(name, "seed", seed, 0, why=": it is public"))
 
 
 def one_of(name: str, option: str, value: Any, known: tuple[str, ...]) -> None:

@@ -9,9 +9,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import check_positive, check_whole
 from discreet.bounds import Bounds
 from discreet.features.arithmetic import cosine
-from discreet.features.base import FixedFeatures, lost, positive, public_seed, whole
+from discreet.features.base import FixedFeatures, lost, public_seed
 from discreet.features.similarity import refuse_kernel
 from discreet.images import Mixed, Scaled
 from discreet.query import Batch, Image
@@ -61,10 +62,10 @@ class RandomFourierFeatures(FixedFeatures):
         self.seed = seed
 
     def _check(self, width: int) -> None:
-        whole("RandomFourierFeatures", "n_components", self.n_components)
+        check_whole("RandomFourierFeatures", "n_components", self.n_components)
         refuse_kernel(self.kernel, get_args(Shift))
         if self.gamma is not None:
-            positive("RandomFourierFeatures", "gamma", self.gamma)
+            check_positive("RandomFourierFeatures", "gamma", self.gamma)
         public_seed("RandomFourierFeatures", self.seed)
 
     def _image(self, bounds: Bounds) -> Image:
@@ -77,7 +78,7 @@ class RandomFourierFeatures(FixedFeatures):
         return Cosines(Mixed(Scaled.by(bounds, False), frequencies / (2 * math.pi)), rng.uniform(size=shape[1]))
 
     def _reach(self, width: int | None) -> tuple[float, float]:
-        reach = math.sqrt(2 / whole("RandomFourierFeatures", "n_components", self.n_components))
+        reach = math.sqrt(2 / check_whole("RandomFourierFeatures", "n_components", self.n_components))
         return -reach, reach
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from discreet.arguments import check_positive, check_whole
 from discreet.bounds import Bounds
-from discreet.features.base import FixedFeatures, lost, positive, public_seed, whole
+from discreet.features.base import FixedFeatures, lost, public_seed
 from discreet.features.similarity import NAMED, Kernel, Similarity, refuse_kernel
 from discreet.images import Mixed, Scaled
 from discreet.query import Batch, Image, halved
@@ -81,10 +82,10 @@ class LandmarkFeatures(FixedFeatures):
         name = type(self).__name__
         if not callable(self.kernel):
             refuse_kernel(self.kernel, NAMED)
-        whole(name, "n_components", self.n_components)
-        whole(name, "degree", self.degree)
+        check_whole(name, "n_components", self.n_components)
+        check_whole(name, "degree", self.degree)
         if self.gamma is not None:
-            positive(name, "gamma", self.gamma)
+            check_positive(name, "gamma", self.gamma)
         public_seed(name, self.seed)
         if self.landmarks is not None:
             points = np.asarray(self.landmarks, np.float64)

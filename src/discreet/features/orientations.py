@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import check_whole
 from discreet.bounds import Bounds
 from discreet.features.arithmetic import direction
-from discreet.features.base import FixedFeatures, lost, whole
+from discreet.features.base import FixedFeatures, lost
 from discreet.query import Batch, Image, halved
 
 Floats = NDArray[np.float64]
@@ -60,11 +61,11 @@ class OrientationHistograms(FixedFeatures):
 
     def _check(self, width: int) -> None:
         name = type(self).__name__
-        cell = whole(name, "cell", self.cell)
-        whole(name, "orientations", self.orientations)
+        cell = check_whole(name, "cell", self.cell)
+        check_whole(name, "orientations", self.orientations)
         if not isinstance(self.shape, (tuple, list)) or len(self.shape) != 2:
             raise ValueError(f"The `shape` of {name} must be (height, width). Got {self.shape!r}.")
-        height, across = (whole(name, "shape", side) for side in self.shape)
+        height, across = (check_whole(name, "shape", side) for side in self.shape)
         if height % cell or across % cell:
             raise ValueError(f"The `cell` of {name} must divide height and width of {self.shape!r}. Got {cell}.")
         if width != height * across:

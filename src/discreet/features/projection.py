@@ -9,8 +9,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import check_whole
 from discreet.bounds import Bounds
-from discreet.features.base import FixedFeatures, lost, one_of, public_seed, whole
+from discreet.features.base import FixedFeatures, lost, one_of, public_seed
 from discreet.images import Mixed, Scaled
 from discreet.query import Batch, Image
 
@@ -58,7 +59,7 @@ class RandomProjection(FixedFeatures):
         self.seed = seed
 
     def _check(self, width: int) -> None:
-        whole("RandomProjection", "n_components", self.n_components)
+        check_whole("RandomProjection", "n_components", self.n_components)
         one_of("RandomProjection", "entries", self.entries, get_args(Entries))
         public_seed("RandomProjection", self.seed)
 
@@ -75,7 +76,7 @@ class RandomProjection(FixedFeatures):
                 "The bounds of a projection depend on the number of columns. Hint: `bounds` with one pair per column, "
                 "or `fit` first."
             )
-        reach = REACH * math.sqrt(width / whole("RandomProjection", "n_components", self.n_components))
+        reach = REACH * math.sqrt(width / check_whole("RandomProjection", "n_components", self.n_components))
         return -reach, reach
 
 

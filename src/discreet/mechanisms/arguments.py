@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from discreet.arguments import check_positive, is_whole
 
 Number = int | float | Fraction
 
@@ -20,9 +21,7 @@ def positive(owner: str, name: str, value: Number) -> Fraction:
     """
     if isinstance(value, np.generic):
         value = value.item()
-    real = isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
-    if not real or not 0 < value < math.inf:
-        raise ValueError(f"The `{name}` of {owner} must be a finite number > 0. Got {value!r}.")
+    check_positive(owner, name, value)
     return Fraction(value)
 
 
@@ -35,13 +34,9 @@ def whole(owner: str, name: str, values: Any) -> NDArray[Any]:
     array = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     if array.dtype.kind == "i":
         return array.astype(np.int64, copy=False)
-    if array.dtype.kind not in "uO" or not all(_is_whole(v) for v in array.flat):
+    if array.dtype.kind not in "uO" or not all(is_whole(v) for v in array.flat):
         # no value is shown: it may be private
         raise TypeError(f"The `{name}` of {owner} must be whole numbers.")
     exact = np.array([int(v) for v in array.flat], dtype=object).reshape(array.shape)
     fits = all(-(1 << 63) <= v < 1 << 63 for v in exact.flat)
     return exact.astype(np.int64) if fits else exact
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

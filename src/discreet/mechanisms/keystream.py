@@ -20,6 +20,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
+from discreet.arguments import is_whole
+
 _ZEROS = memoryview(bytes(1 << 20))  # counter mode turns zeros into keystream
 _REFILL = 4096  # bytes taken at once for scalar requests
 
@@ -40,7 +42,7 @@ class Keystream:
     @classmethod
     def seeded(cls, seed: int) -> Keystream:
         """A stream that depends on `seed` alone: never for a release."""
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+        if not is_whole(seed):
             raise TypeError(f"The `seed` of Keystream must be a whole number. Got {seed!r}.")
         stream = cls.__new__(cls)
         stream.secure = False

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from discreet.arguments import is_whole
+
 
 def names_of(model: Any) -> list[str]:
     """The columns it was fitted with, or x1, x2, ..."""
@@ -22,6 +24,6 @@ def place_of(names: Sequence[str], feature: Any) -> int:
         if feature not in names:
             raise ValueError(f"The `feature` must be one of {', '.join(names)}. Got {feature!r}.")
         return list(names).index(feature)
-    if isinstance(feature, bool) or not 0 <= feature < len(names):
+    if not is_whole(feature) or not 0 <= feature < len(names):
         raise ValueError(f"The `feature` must be a name, or a number from 0 to {len(names) - 1}. Got {feature!r}.")
     return int(feature)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from discreet.arguments import is_whole
 from discreet.pseudonyms.errors import Tampered
 from discreet.pseudonyms.settings import Change
 
@@ -94,8 +95,8 @@ def day(value: str | datetime.date | int | None, name: str = "retention") -> str
             return value.date().isoformat()
         if isinstance(value, datetime.date):
             return value.isoformat()
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-            return (today() + datetime.timedelta(days=value)).isoformat()
+        if is_whole(value) and value >= 0:
+            return (today() + datetime.timedelta(days=int(value))).isoformat()
         if isinstance(value, str):
             return datetime.date.fromisoformat(value).isoformat()
     except (ValueError, OverflowError):

@@ -22,6 +22,7 @@ from typing import NoReturn
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from discreet.arguments import check_whole
 from discreet.pseudonyms.errors import VaultError
 from discreet.pseudonyms.netstrings import netstrings
 
@@ -108,8 +109,7 @@ class Master(Secret):
         The key id is drawn at random for each version: a number that comes up again, after a backup was restored, gives
         other keys than the first time.
         """
-        if type(version) is not int or version < 1:
-            raise ValueError(f"The `version` of token keys must be a whole number >= 1. Got {version!r}.")
+        version = check_whole("token keys", "version", version)
         who = ("holder",) if partner is None else ("partner", partner)
         parts = (purpose, str(version), key_id, *who)
         return self.derive("token cipher", *parts), self.derive("token check", *parts)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from discreet.arguments import check_whole
 from discreet.errors import outside
 from discreet.pseudonyms import frames, runs
 from discreet.pseudonyms.chunks import Bytes
@@ -87,8 +88,8 @@ def share(
             LinkWarning,
             stacklevel=2,
         )
-    elif type(require_k) is not int or require_k < 2:
-        raise ValueError(f"The `require_k` must be a whole number >= 2. Got {require_k!r}.")
+    else:
+        require_k = check_whole("", "require_k", require_k, 2)
     if not isinstance(partner, str):
         raise TypeError("The `partner` must be the name of a partner.")
     policy = Policy(missing=missing, unparsable=unparsable, suppressed=suppressed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import noise_multiplier
+from discreet.arguments import is_number
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Neighbours, Part, Share, check_unit
 from discreet.curator import Bound, Curator
@@ -131,7 +131,7 @@ def ask(
     budget = Budget(epsilon, delta, options.get("neighbours", "add-remove"), unit_name(unit))
     check_unit(name, budget, unit, limit, n)
     confidence = options.get("confidence", 0.95)
-    if not isinstance(confidence, (numbers.Real, np.floating)) or not 0 < confidence < 1:
+    if not is_number(confidence) or not 0 < confidence < 1:
         raise ValueError(f"The `confidence` of {name} must be a number within (0, 1). Got {confidence!r}.")
     rows = as_rows(X if is_rows(X) or is_lazy(X) else as_table(X, numeric), numeric=numeric, unit=unit)
     refuse_count(name, n)

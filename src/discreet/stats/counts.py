@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import is_whole
 from discreet.budget import counts
 from discreet.labels import codes_of
 from discreet.query import Batch, BoundedSum, OneHot
@@ -143,7 +144,7 @@ def _are_edges(per_column: list[Any]) -> bool:
 
 
 def _number(bins: Any) -> int:
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
+    if not is_whole(bins) or bins < 1:
         raise ValueError(f"`bins` must be whole numbers >= 1, or rising edges for all columns. Got {bins!r}.")
     return int(bins)
 

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import check_whole
 from discreet.budget import Budget, Share, choice, counts
 from discreet.events import Choice
 from discreet.lipschitz import Score, rank_score
@@ -59,8 +60,7 @@ def _quantile(
     ranks = [_rank(part) for part in np.atleast_1d(q).tolist()]
     if not ranks:
         raise ValueError("The `q` of quantile must be one or more ranks within [0, 1]. Got none.")
-    if not isinstance(cells, int) or not 2 <= cells <= MOST_CELLS:
-        raise ValueError(f"The `cells` of {name} must be a whole number within 2 and {MOST_CELLS}. Got {cells!r}.")
+    cells = check_whole(name, "cells", cells, 2, MOST_CELLS)
     alone = options.get("confidence", 0.95) is None
     question = ask(name, x, budget.epsilon, 0.0, {**options, "confidence": 0.95} if alone else options)
     if question.curator.width != 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from discreet.arguments import check_whole
 from discreet.bounds import Bounds
 from discreet.engines.opening import as_rows, is_lazy, is_rows
 
@@ -54,8 +55,7 @@ def refuse(bounds: Mapping[str, Interval], lists: Mapping[str, tuple[Any, ...]],
     both = sorted(set(bounds) & set(lists))
     if both:
         raise ValueError(f"A column is a number or a category, not both: {both}.")
-    if isinstance(cells, bool) or not isinstance(cells, int) or not 4 <= cells <= 4096:
-        raise ValueError(f"The `cells` of describe must be a whole number within 4 and 4096. Got {cells!r}.")
+    check_whole("describe", "cells", cells, 4, 4096)
     if bounds:
         Bounds(dict(bounds))
     for name, values in lists.items():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import check_whole, is_number
 from discreet.bounds import Bounds
 from discreet.budget import Budget
 from discreet.images import Scaled
@@ -44,12 +45,10 @@ class Objective:
     passes: int = PASSES
 
     def __post_init__(self) -> None:
-        if isinstance(self.passes, bool) or not isinstance(self.passes, (int, np.integer)) or self.passes < FEWEST:
-            raise ValueError(f"The `max_passes` must be a whole number >= {FEWEST}. Got {self.passes!r}.")
+        check_whole("", "max_passes", self.passes, FEWEST)
         for name in ("strength", "radius"):
             value = getattr(self, name)
-            number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-            if not (number and 2.0**-20 <= value <= 2.0**40) and not (name == "strength" and value is None):
+            if not (is_number(value) and 2.0**-20 <= value <= 2.0**40) and not (name == "strength" and value is None):
                 raise ValueError(f"The `{name}` must be a number within 2^-20 and 2^40. Got {value!r}.")
 
 

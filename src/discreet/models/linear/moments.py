@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
+from discreet.arguments import check_positive
 from discreet.models.linear.design import Design
 
 Floats = NDArray[np.float64]
@@ -99,9 +100,7 @@ class Prior:
 
     def __post_init__(self) -> None:
         for name in ("a0", "b0", "a", "b"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float)) and 0 < value < math.inf):
-                raise ValueError(f"The `{name}` of the prior must be a finite number > 0. Got {value!r}.")
+            check_positive("the prior", name, getattr(self, name))
 
 
 class Point(NamedTuple):

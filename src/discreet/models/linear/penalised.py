@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import sys
 import warnings
 from abc import abstractmethod
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 
+from discreet.arguments import is_number
 from discreet.models.fit import Fit
 from discreet.models.linear.ebssp import ebssp
 from discreet.models.linear.model import LinearModel, residual
@@ -84,7 +84,7 @@ class Penalised(LinearModel):
 
 
 def _number(model: Penalised, name: str, value: Any, low: float, high: float) -> None:
-    if isinstance(value, bool) or not (isinstance(value, numbers.Real) and low <= float(value) <= high):
+    if not (is_number(value) and low <= float(value) <= high):
         raise ValueError(f"The `{name}` of {type(model).__name__} must be a number >= {low:.3g}. Got {value!r}.")
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from discreet.arguments import check_positive, check_whole
 from discreet.bounds import Bounds
 from discreet.budget import Budget
 from discreet.errors import NotSupported
@@ -132,12 +133,10 @@ class LogisticRegression(LinearClassifier):
             raise ValueError(f"The `method` of LogisticRegression is one of {get_args(Method)}. Got {self.method!r}.")
         if self.method in MINIMUM and not self.fit_intercept:
             raise NotSupported(f'The method "{self.method}" of LogisticRegression needs fit_intercept=True.')
-        whole = isinstance(self.rounds, (int, np.integer)) and not isinstance(self.rounds, bool)
-        if self.rounds is not None and not (whole and 1 <= self.rounds <= 10_000):
-            raise ValueError(f"The `rounds` must be a whole number from 1 to 10000, or None. Got {self.rounds!r}.")
-        number = isinstance(self.clip, (int, float, np.number)) and not isinstance(self.clip, bool)
-        if self.clip is not None and not (number and 0 < self.clip < np.inf):
-            raise ValueError(f"The `clip` must be a number > 0, or None. Got {self.clip!r}.")
+        if self.rounds is not None:
+            check_whole("", "rounds", self.rounds, 1, 10_000, optional=True)
+        if self.clip is not None:
+            check_positive("", "clip", self.clip, optional=True)
         return super()._budget()
 
     def _fit(self, task: Task) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from discreet.arguments import check_positive, check_whole, is_number
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Share, inside, radial
 from discreet.curator import Curator
@@ -278,16 +279,12 @@ class OnlineClassifier(LinearClassifier):
                     f"The `{name}` of OnlineClassifier is one of {', '.join(map(repr, choices))}. "
                     f"Got {getattr(self, name)!r}."
                 )
-        if isinstance(self.horizon, bool) or not isinstance(self.horizon, (int, np.integer)) or self.horizon < 1:
-            raise ValueError(f"The `horizon` of OnlineClassifier must be a whole number >= 1. Got {self.horizon!r}.")
+        check_whole("OnlineClassifier", "horizon", self.horizon)
         for name in ("batch", "alpha", "eta", "radius", "clip"):
-            number = getattr(self, name)
-            if number is not None and not (_real(number) and 0 < number < math.inf):
-                raise ValueError(f"The `{name}` of OnlineClassifier must be a finite number > 0. Got {number!r}.")
-        if not (_real(self.watch) and 0 <= self.watch <= 0.9):
+            if name == "radius" or getattr(self, name) is not None:
+                check_positive("OnlineClassifier", name, getattr(self, name))
+        if not (is_number(self.watch) and 0 <= self.watch <= 0.9):
             raise ValueError(f"The `watch` of OnlineClassifier must be within 0 and 0.9. Got {self.watch!r}.")
-        if self.radius is None:
-            raise ValueError("The `radius` of OnlineClassifier must be a finite number > 0. Got None.")
         if self.eta is not None and self.method in ("igd", "giga"):
             raise ValueError(f"`eta` is an option of 'ftrl' and 'tree'; {self.method!r} takes steps of 1/(alpha·t).")
         if budget.pure and self.method not in ("igd", "giga"):
@@ -303,7 +300,3 @@ class OnlineClassifier(LinearClassifier):
         state = super().__getstate__()
         state.pop("_stream", None)
         return state
-
-
-def _real(number: Any) -> bool:
-    return isinstance(number, (int, float, np.integer, np.floating)) and not isinstance(number, bool)

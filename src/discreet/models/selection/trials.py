@@ -19,6 +19,7 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
+from discreet.arguments import is_number
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.lazy import Lazy
 
@@ -192,10 +193,10 @@ def law_of(trials: float, eta: float | None) -> Law:
     >>> law_of(10, None), law_of(10, 0.0).name
     (Poisson(mean=Fraction(10, 1)), 'truncated negative binomial')
     """
-    if isinstance(trials, bool) or not isinstance(trials, (int, float)) or not 1 < trials <= MOST:
+    if not is_number(trials) or not 1 < trials <= MOST:
         raise ValueError(f"The `trials` of PrivateSearchCV must be a number above 1, up to {MOST}. Got {trials!r}.")
     if eta is None:
         return Poisson(Fraction(trials).limit_denominator(1024))
-    if isinstance(eta, bool) or not isinstance(eta, (int, float)) or not -1 < eta <= 10:
+    if not is_number(eta) or not -1 < eta <= 10:
         raise ValueError(f"The `eta` of PrivateSearchCV must be within (-1, 10], or None. Got {eta!r}.")
     return NegativeBinomial.of_mean(float(trials), float(eta))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import check_positive
 from discreet.bounds import Bounds
 from discreet.budget import Budget
 from discreet.models.base import PrivateEstimator, PrivateRegressor
@@ -196,8 +197,7 @@ class SGDRegressor(StochasticDescent, PrivateRegressor):
 
     def _budget(self) -> Budget:
         one_of(self, "loss", ("squared", "huber"))
-        if not (isinstance(self.huber, (int, float)) and self.huber > 0):
-            raise ValueError(f"The `huber` of SGDRegressor must be > 0. Got {self.huber!r}.")
+        check_positive("SGDRegressor", "huber", self.huber)
         return promised(self, super()._budget())
 
     def _fit(self, task: Task) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from discreet.arguments import check_whole, is_number
 from discreet.models.sgd.pure import Batches
 from discreet.models.sgd.schedule import Rate, Schedule
 
@@ -48,7 +48,7 @@ class Options:
         momentum = default[1] if model.momentum is None else model.momentum
         options = cls(
             model.noise,
-            None if model.lot is None else _whole(name, "lot", model.lot),
+            None if model.lot is None else check_whole(name, "lot", model.lot),
             None if model.rate is None else _number(name, "rate", model.rate, "> 0", 1.0),
             _number(name, "epochs", epochs, "> 0"),
             Schedule(model.learning_rate, _number(name, "eta0", eta0, "> 0"), _alpha(name, model)),
@@ -104,7 +104,7 @@ def _one_of(name: str, option: str, value: Any, known: tuple[str, ...]) -> None:
 
 
 def _number(name: str, option: str, value: Any, rule: str, most: float = math.inf) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if not is_number(value):
         raise TypeError(f"The `{option}` of {name} must be a number. Got {value!r}.")
     number = float(value)
     fits = number > 0 if rule == "> 0" else number >= 0
@@ -112,12 +112,6 @@ def _number(name: str, option: str, value: Any, rule: str, most: float = math.in
         limit = "" if math.isinf(most) else f" and at most {most:g}"
         raise ValueError(f"The `{option}` of {name} must be {rule}{limit}. Got {value!r}.")
     return number
-
-
-def _whole(name: str, option: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"The `{option}` of {name} must be a whole number >= 1. Got {value!r}.")
-    return int(value)
 
 
 def _alpha(name: str, model: Any) -> float:
