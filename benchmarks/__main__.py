@@ -22,6 +22,8 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
+from discreet.atomic import write_file
+
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("discreet", "numpy", "scipy", "scikit-learn", "polars", "pyarrow")
 # name: what it takes in full, and when in a hurry (None: not then)
@@ -107,9 +109,7 @@ def write(runs: list[Run], path: Path) -> None:
     known |= {run.name: run.section() for run in runs}
     head = ["# Benchmarks", "", "Made by `make bench`. Figures are ratios within one run where they can be."]
     head += ["A command with `--quick`, or with few rows, tells orders of magnitude.", "", *machine(), ""]
-    part = path.with_suffix(".part")
-    part.write_text("\n".join(head) + "\n" + "\n".join(known[name] for name in SCRIPTS if name in known), "utf-8")
-    part.replace(path)
+    write_file(path, "\n".join(head) + "\n" + "\n".join(known[name] for name in SCRIPTS if name in known))
 
 
 def main() -> int:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from discreet.anonymity import words
@@ -18,6 +17,7 @@ from discreet.anonymity.plots import class_sizes, data_uri
 from discreet.anonymity.result import Anonymised
 from discreet.anonymity.risk import Risk, risk
 from discreet.anonymity.words import percent
+from discreet.atomic import write_file
 
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;color:#111;background:#fff;max-width:50rem;margin:2rem auto;padding:0 1rem}
@@ -43,10 +43,7 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, whole or not at all."""
-        path = Path(path)
-        draft = path.with_name(f"{path.name}.{os.getpid()}.part")
-        draft.write_text(self.html, encoding="utf-8")
-        os.replace(draft, path)
+        write_file(path, self.html)
 
     def _repr_html_(self) -> str:
         return self.html

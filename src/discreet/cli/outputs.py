@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from discreet.atomic import create_draft, place_draft
+
 
 @dataclass(frozen=True)
 class Output:
@@ -33,24 +35,20 @@ class Output:
     @contextmanager
     def beside(self) -> Iterator[Path]:
         """The path of an empty file in the same folder, for libraries that open files themselves; then as `open`."""
-        path = _fresh(self.path, self.mode)
+        path = create_draft(self.path, self.mode)
         try:
             yield path
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
             self._place(path)
-        except BaseException:
+        finally:
             path.unlink(missing_ok=True)
-            raise
-        _settle(self.path.parent)
 
     def _place(self, path: Path) -> None:
         """Give the file its name, unless another took it meanwhile; what was paid for is kept all the same."""
         if _hindrance(self.path, self.force, self.inputs) is None:
-            os.replace(path, self.path)
+            place_draft(path, self.path)
             return
         kept = path.with_name(path.name.removeprefix(".").removesuffix(".part"))
-        os.replace(path, kept)
+        place_draft(path, kept)
         raise FileExistsError(f"{str(self.path)!r} was taken meanwhile. What was to be there is in {str(kept)!r}.")
 
 
@@ -79,7 +77,7 @@ def writing(
         _fail(f"The output {str(target)!r} {hindrance}")
     mode = 0o600 if secret else 0o666
     try:
-        _fresh(target, mode).unlink()
+        create_draft(target, mode).unlink()
     except OSError as error:
         _fail(f"Nothing can be written to the folder {str(folder)!r}: {os.strerror(error.errno or 0)}.")
     return Output(target, mode, force, kept)
@@ -96,22 +94,6 @@ def _hindrance(target: Path, force: bool, inputs: Iterable[Path]) -> str | None:
     if target.exists() and not force:
         return "is there already. Hint: --force to replace it, or another name."
     return None
-
-
-def _fresh(target: Path, mode: int) -> Path:
-    path = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}.part")
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-    return path
-
-
-def _settle(folder: Path) -> None:
-    """Let the new name survive a crash too, where folders can be synced."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import platform
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import discreet
+from discreet.atomic import write_file
 from discreet.documents import dump
 
 VERSION = 1
@@ -58,12 +57,7 @@ class Cache:
         self.folder.mkdir(parents=True, exist_ok=True)
         key, exact = self._key(job), float(score).hex()
         document = {"discreet": "score", "version": VERSION, "score": exact, "check": _check(key, exact)}
-        unfinished = self.folder / f".{key}.{secrets.token_hex(4)}"
-        try:
-            unfinished.write_text(json.dumps(document), encoding="utf-8")
-            os.replace(unfinished, self.folder / f"{key}.json")
-        finally:
-            unfinished.unlink(missing_ok=True)
+        write_file(self.folder / f"{key}.json", json.dumps(document))
 
     def _key(self, job: Any) -> str:
         return digest([self.study, described(job.model), job.epsilon, job.n, job.repeat])

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from discreet.atomic import write_file
 from discreet.documents import of_form, to_form
 from discreet.errors import VersionError
 from discreet.models.encoder import Encoder
@@ -59,16 +60,7 @@ def save(model: Any, path: str | os.PathLike[str], encoder: Encoder | None = Non
     model : an estimator of `discreet.models` that was fitted.
     encoder, target : what makes features of a table's columns, and the name of what is predicted, if that matters.
     """
-    content, target_path = text(Saved(model, encoder, target)), Path(path)
-    part = target_path.with_name(f".{target_path.name}.{os.urandom(6).hex()}.part")
-    try:
-        with part.open("x", encoding="utf-8") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, target_path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_file(path, text(Saved(model, encoder, target)))
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from discreet.atomic import publish_draft
 from discreet.pseudonyms.errors import VaultError
 
 locking: Any
@@ -108,15 +109,10 @@ def publish(temporary: str, final: str) -> None:
     """Give a finished file its name; an existing file is never replaced."""
     if os.path.exists(temporary + "-wal"):  # closing could not empty it: the disk is full, say
         raise VaultError(f"The file for {final!r} could not be finished. Hint: is the disk full?")
-    _sync(temporary)
     try:
-        os.link(temporary, final)
+        publish_draft(temporary, final)
     except FileExistsError:
         raise VaultError(f"There is already a file at {final!r}.") from None
-    except OSError:  # a file system without links: reserve the name, then move into it
-        os.close(os.open(final, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        os.replace(temporary, final)
-    _sync(os.path.dirname(final))
 
 
 def discard(temporary: str) -> None:
@@ -125,11 +121,3 @@ def discard(temporary: str) -> None:
     for suffix in ("", "-wal", "-shm", "-journal", LOCK):
         with contextlib.suppress(FileNotFoundError, PermissionError):
             os.remove(temporary + suffix)
-
-
-def _sync(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -7,6 +7,7 @@ import re
 import stat
 from pathlib import Path
 
+from discreet.atomic import create_file, flush_path
 from discreet.pseudonyms.errors import VaultError, WrongKey
 from discreet.pseudonyms.master import SIZE
 
@@ -33,19 +34,11 @@ class KeyFile:
     @classmethod
     def create(cls, path: str | Path) -> KeyFile:
         """A new key in a new file of mode 0600; a file that is there is never written over."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         try:
-            descriptor = os.open(path, flags, 0o600)
+            create_file(path, 0o600, os.urandom(SIZE).hex().encode() + b"\n")
         except FileExistsError:
             raise VaultError("The key file exists, and is not written over. Hint: choose another path.") from None
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(os.urandom(SIZE).hex().encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError:
-            os.unlink(path)  # half a key opens nothing
-            raise
+        flush_path(Path(path).parent)
         return cls(path)
 
     def _content(self) -> bytes:

@@ -27,6 +27,7 @@ import numpy as np
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from discreet.atomic import create_file
 from discreet.errors import VersionError
 from discreet.pseudonyms import checking, opening
 from discreet.pseudonyms.chunks import Bytes
@@ -198,8 +199,7 @@ def seal(vault: Vault, path: str | os.PathLike[str]) -> Anchor:
     sealed = MAGIC + nonce + AESGCM(vault._export_key()).encrypt(nonce, json.dumps(document).encode(), MAGIC)
     final = str(Path(path).absolute())
     with draft(final) as temporary:
-        with os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(sealed)
+        create_file(temporary, 0o600, sealed)
         publish(temporary, final)
     return found.anchor
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from discreet.atomic import create_file, place_draft
 from discreet.pseudonyms.drafts import locked, sweep
 from discreet.pseudonyms.errors import VaultError
 
@@ -48,8 +49,8 @@ def draft(out: str | os.PathLike[str]) -> Iterator[tuple[Path, Callable[[], None
         sweep(str(out))
         with locked(str(out)) as temporary:
             path = Path(temporary)
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            yield path, lambda: _settle(path, out)
+            create_file(path, 0o600)
+            yield path, lambda: place_draft(path, out)
 
 
 @contextmanager
@@ -60,17 +61,3 @@ def told(out: Path) -> Iterator[None]:
     except OSError as error:
         reason = REASONS.get(error.errno or 0, error.strerror or type(error).__name__)
         raise VaultError(f"{str(out)!r} cannot be written: {reason}. Nothing was changed there.") from None
-
-
-def _settle(path: Path, out: Path) -> None:
-    _flush(path)
-    os.replace(path, out)
-    _flush(out.parent)  # the rename itself
-
-
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.atomic import create_file
 from discreet.errors import NotSupported
 from discreet.pseudonyms import opening
 from discreet.pseudonyms.drafts import draft, publish, unused
@@ -138,10 +139,8 @@ def _copy(source: str | os.PathLike[str], temporary: str) -> None:
     log = os.fspath(source) + "-wal"
     if os.path.exists(log) and os.path.getsize(log):
         raise VaultError("The backup is in use: it has a log beside it. Hint: close whatever has it open.")
-    with (
-        Handle(source) as handle,
-        os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as written,
-    ):
+    create_file(temporary, 0o600)
+    with Handle(source) as handle, open(temporary, "r+b") as written:
         written.writelines(handle.pieces())
 
 

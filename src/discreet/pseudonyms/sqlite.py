@@ -27,6 +27,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from discreet.atomic import create_file
 from discreet.pseudonyms.database import (
     FORMER,
     SCHEMA,
@@ -199,7 +200,7 @@ class Sqlite:
         """SQLite's online backup, into a file that appears whole or not at all."""
         final = str(Path(path).absolute())
         with draft(final) as temporary:
-            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            create_file(temporary, 0o600)
             with self._lock, _spoken(final), contextlib.closing(sqlite3.connect(temporary)) as copy:
                 self._open().backup(copy)
                 ((header,),) = copy.execute("select document from header").fetchall()
@@ -285,7 +286,7 @@ def _readable(path: str) -> Iterator[None]:
 
 
 def _prepare(path: str) -> None:
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    create_file(path, 0o600)
     with _spoken(path), contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("pragma page_size = 8192")  # one chunk of people fits into a page
         connection.execute(f"pragma application_id = {APPLICATION}")

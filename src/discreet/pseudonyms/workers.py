@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from discreet.atomic import create_file
 from discreet.errors import NotSupported, VersionError
 from discreet.pseudonyms.chunks import Bytes
 from discreet.pseudonyms.drafts import draft, publish
@@ -144,8 +145,7 @@ class Worker:
         text = json.dumps({"content": content, "digest": _digest(content)})
         final = str(Path(path).absolute())
         with draft(final) as temporary:
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(text)
+            create_file(temporary, 0o600, text.encode())
             publish(temporary, final)
 
     @classmethod

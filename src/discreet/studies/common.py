@@ -7,7 +7,7 @@ import math
 import os
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 import discreet as dc
+from discreet.atomic import replace_file
 from discreet.models import LinearRegression
 from discreet.plots.style import marks
 
@@ -239,12 +240,12 @@ def save(outcome: Outcome, name: str, out: str | Path | None = None) -> tuple[Pa
     """Write the figure and the CSV, each whole or not at all; where they are."""
     picture, numbers = places(name, out)
     picture.parent.mkdir(parents=True, exist_ok=True)
-    with _whole(numbers) as part, part.open("w", newline="", encoding="utf-8") as file:
+    with replace_file(numbers) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(outcome.rows[0]))
         writer.writeheader()
         writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in outcome.rows)
     figure = drawn(outcome)
-    with _whole(picture) as part:
+    with replace_file(picture) as part:
         figure.savefig(part, dpi=130, format="png")
     return picture, numbers
 
@@ -265,14 +266,3 @@ def places(name: str, out: str | Path | None = None) -> tuple[Path, Path]:
     """Where the figure and the CSV of a study go: into ./output/studies unless told otherwise."""
     out = Path(out or Path("output") / "studies")
     return out / f"{name}.png", out / f"{name}.csv"
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """A file to write to, which takes the place of `path` once it is whole."""
-    part = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
-    try:
-        yield part
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.atomic import write_file
 from discreet.bounds import Bounds
 from discreet.budget import Budget
 from discreet.engines.opening import as_rows
@@ -179,10 +180,7 @@ class Statistics:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a file, whole or not at all."""
-        path = Path(path)
-        draft = path.with_name(path.name + ".part")
-        draft.write_text(self.to_json(), encoding="utf-8")
-        os.replace(draft, path)
+        write_file(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Statistics:
