@@ -1,6 +1,5 @@
 """Private stochastic gradient descent: it learns, spends what it says, and versions known to be broken are caught."""
 
-import io
 import math
 import warnings
 
@@ -34,9 +33,9 @@ from discreet.models.losses import loss_of
 from discreet.models.sgd import SGDClassifier, SGDRegressor, pure
 from discreet.models.sgd.design import GRID, UNIT, Design
 from discreet.models.sgd.gaussian import Clip, Size
-from discreet.models.sgd.progress import Bar
 from discreet.models.sgd.pure import Passes, sizes_of
 from discreet.models.sgd.schedule import Descent, Schedule
+from discreet.progress import Bar
 from discreet.query import Batch
 
 # hardly any rows are what many of these ask for
@@ -366,10 +365,10 @@ def test_the_callback_follows_passes_step_by_step(options, monkeypatch, capsys):
     """Each iterate is shown before the next batch is read, and the bar moves with it."""
     happened, honest = [], pure.noised
     monkeypatch.setattr(pure, "noised", lambda *given: happened.append("noised") or honest(*given))
-    monkeypatch.setattr(Bar, "at", lambda bar, step: happened.append(f"bar {step}"))
+    monkeypatch.setattr(Bar, "at", lambda bar, share: happened.append(share))
     given = {"bounds": TWO, "progress": True, "callback": lambda step, *_: happened.append(step)} | options
     model = SGDClassifier(8.0, **given).fit(*binary(2000))
-    assert happened == [what for step in range(1, model.n_iter_ + 1) for what in ("noised", f"bar {step}", step)]
+    assert happened == [what for step in range(1, model.n_iter_ + 1) for what in ("noised", step / model.n_iter_, step)]
     assert model.n_iter_ in (4, 8)
 
 
@@ -402,12 +401,7 @@ def test_the_last_iterate_is_the_model_without_averaging():
 def test_a_bar_on_stderr(capsys):
     SGDClassifier(bounds=TWO, progress=True, **FAST).fit(*binary(100))
     out, err = capsys.readouterr()
-    assert out == "" and err.endswith("SGDClassifier [####################] 4/4\n")
-    quiet = io.StringIO()
-    bar = Bar("x", 1000, quiet)
-    for step in range(1, 1001):
-        bar.at(step)
-    assert quiet.getvalue().count("\r") < 100  # it does not write at every step
+    assert out == "" and "SGDClassifier" in err and "100%" in err and "/4" not in err
 
 
 # Clipping ---------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 import discreet as dc
 from discreet import stats
 from discreet.checks.engines import check_engine
-from discreet.engines import parallel, parquet, progress, stream
+from discreet.engines import parallel, parquet, stream
 from discreet.engines.memory import Memory
 from discreet.engines.parquet import Parquet
 from discreet.engines.sources import opened, scan_csv, scan_parquet
@@ -439,7 +439,10 @@ def test_csv_cells(tmp_path):
     rows = scan_csv(tmp_path / "a.csv", columns=["x"], types={"x": "number"})
     assert (rows.sum(PRODUCT) == Memory(np.array(numbers)[:, None]).sum(PRODUCT)).all()
     assert rows.count_replace_one() == len(cells)
-    for types, message in (({"z": "text"}, "no column 'z'"), ({"x": "date"}, "'number' or 'text', not 'date'")):
+    for types, message in (
+        ({"z": "text"}, "no column 'z'"),
+        ({"x": "date"}, "'number', 'text' or 'truth', not 'date'"),
+    ):
         with pytest.raises(ValueError, match=message):
             scan_csv(tmp_path / "a.csv", types=types)
     (tmp_path / "b.csv").write_text("x,s\n7,7\n")  # of numbers here, of text there
@@ -608,19 +611,17 @@ def test_nothing_is_told_of_rows(folder):
         rows.__reduce__()
 
 
-def test_progress(folder, capsys, monkeypatch):
-    rows = scan_parquet(folder / "whole.pq", columns=["age"], progress=True)
-    rows.sum(PRODUCT)
-    assert "rows/s" in capsys.readouterr().err
-    for shown in (None, False):
-        scan_parquet(folder / "whole.pq", columns=["age"], progress=shown).sum(PRODUCT)
-        assert capsys.readouterr().err == ""
-    monkeypatch.setattr(progress, "_interactive", lambda: True)
-    scan_parquet(folder / "whole.pq", columns=["age"]).sum(PRODUCT)
-    assert capsys.readouterr().err == ""  # it took no two seconds
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    scan_parquet(folder / "whole.pq", columns=["age"]).sum(PRODUCT)
-    assert "rows/s" in capsys.readouterr().err
+def test_where_the_types_of_all_columns_are_stated_no_row_is_read_to_find_them(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("x,t,s\nwrong,true,1\n2,0,1\n3,maybe,2\n")
+    monkeypatch.setattr("discreet.engines.csv._inferred", None)
+    types = {"x": "number", "t": "truth", "s": "text"}
+    rows = scan_csv(tmp_path / "a.csv", columns=["x", "t"], types=types)
+    assert [str(one.type) for one in rows._source.schema] == ["double", "bool", "string"]
+    wanted = Memory(np.array([[np.nan, 1.0], [2.0, 0.0], [3.0, np.nan]]))
+    assert (rows.sum(PRODUCT) == wanted.sum(PRODUCT)).all() and rows.count_replace_one() == 3
+    (tmp_path / "b.csv").write_text("x\n")
+    with pytest.raises(TypeError):
+        scan_csv(tmp_path / "b.csv")  # types have to be found out
 
 
 @pytest.mark.parametrize("source", ["parquet", "csv", "polars", "arrow", "duckdb"])

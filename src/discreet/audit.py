@@ -12,7 +12,7 @@ where ε at δ = 1e-6 would need a hundred thousand. Pure ones are audited in ε
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting import curves
 from discreet.events import Event
+from discreet.progress import Bar
 from discreet.release import Release
 
 Floats = NDArray[np.float64]
@@ -101,11 +102,13 @@ def audit(
         data, neighbour = worst_case(mechanism)
     declared = event
     outputs: list[list[Floats]] = [[], []]
-    for _ in _steps(runs, progress):
-        for side, given in enumerate((data, neighbour)):
-            value, ran = run(given)
-            declared = declared or ran
-            outputs[side].append(value)
+    with Bar(progress, "auditing") as bar:
+        for done in range(1, runs + 1):
+            for side, given in enumerate((data, neighbour)):
+                value, ran = run(given)
+                declared = declared or ran
+                outputs[side].append(value)
+            bar.at(done / runs)
     epsilon, mu = _attack(*_even(outputs), delta, 1 - confidence)
     pure = math.inf if declared is None else curves.pure(declared)
     gdp = math.inf if declared is None else curves.mu(declared)
@@ -164,15 +167,6 @@ def _even(outputs: list[list[Floats]]) -> tuple[Floats, Floats]:
         for side in outputs
     )
     return first, second
-
-
-def _steps(runs: int, progress: bool) -> Iterable[int]:
-    if not progress:
-        return range(runs)
-    from rich.progress import track
-
-    steps: Iterator[int] = iter(track(range(runs), description="auditing"))
-    return steps
 
 
 def _attack(a: Floats, b: Floats, delta: float, wrong: float) -> tuple[float, float]:

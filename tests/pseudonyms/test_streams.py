@@ -472,10 +472,10 @@ def test_an_error_tells_the_numbers_of_the_whole_file(vault, tmp_path, monkeypat
         made(vault, tmp_path, bad.replace(b"none", b""))
 
 
-def test_a_bar_shows_rows_alone(vault, tmp_path, capsys):
+def test_a_bar_shows_the_share_alone(vault, tmp_path, capsys):
     made(vault, tmp_path, b"ssn,a\n900000077,x\n", progress=True)
     shown = capsys.readouterr().err
-    assert "rows/s" in shown and "900000077" not in shown
+    assert "pseudonyms" in shown and "rows" not in shown and "900000077" not in shown
 
 
 @pytest.mark.parametrize("guess", [0, 1000, 10**9])

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli.bars import counting, waiting
 from discreet.cli.errors import SCRIPT, fail, guarded, note, reported, shown, told
 from discreet.cli.hints import spoken
 from discreet.cli.outputs import Output, writing
+from discreet.progress import Bar, is_interactive
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Output",
     "answer",
-    "counting",
     "delivered",
     "fail",
     "grid",
@@ -160,3 +159,8 @@ def delivered(
         raise failure
     if out is not None:
         say(f"Written: {out.path}", json=json)
+
+
+def waiting(label: str, json: bool = False) -> Bar:
+    """A bar for as long as a verb works, where a person watches."""
+    return Bar(not json and is_interactive(), label)

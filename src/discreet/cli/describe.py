@@ -10,6 +10,7 @@ import typer
 from discreet.cli import console
 from discreet.cli.options import Data, Delta, Epsilon, FactsFile, Force, Json, Seed, listed
 from discreet.cli.summary import Summary, bars, told
+from discreet.progress import Progress
 
 if TYPE_CHECKING:
     from discreet.cli.columns import Column
@@ -51,8 +52,8 @@ def describe(
     wanted = [table.facts.column(name, "--columns") for name in listed(columns)] or list(table.facts.used)
     table.check(wanted)
     ledger = table.facts.account()
-    with console.waiting("describing", json):
-        found = _described(table, wanted, epsilon, spends, ledger, seed)
+    with console.waiting("describing", json) as bar:
+        found = _described(table, bar.at, wanted, epsilon, spends, ledger, seed)
 
     summary = Summary(found, table.facts.max_rows_per_unit)
 
@@ -72,7 +73,7 @@ def _drawn(summary: Summary, name: str, output: Path | None) -> str | bytes:
 
 
 def _described(
-    table: Table, wanted: list[Column], epsilon: float, delta: float, ledger: Any, seed: int | None
+    table: Table, progress: Progress, wanted: list[Column], epsilon: float, delta: float, ledger: Any, seed: int | None
 ) -> Description:
     from discreet.stats.description import describe as described
 
@@ -80,7 +81,7 @@ def _described(
     ranges: dict[str, Any] = {one.name: (one.low, one.high) for one in wanted if one.kind == "number"}
     lists = {one.name: one.values for one in wanted if one.kind == "category"}
     return described(
-        table.rows(wanted),
+        table.rows(wanted, progress=progress),
         ranges,
         lists,
         epsilon,

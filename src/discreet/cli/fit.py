@@ -11,6 +11,7 @@ from discreet.cli import console
 from discreet.cli.models import listing, named
 from discreet.cli.numerals import numeral
 from discreet.cli.options import Data, Delta, Epsilon, FactsFile, Force, Json, Seed, listed, pairs
+from discreet.progress import Progress
 
 if TYPE_CHECKING:
     from discreet.cli.columns import Column
@@ -85,8 +86,8 @@ def fit(
         **options,
     )
     encoder = table.encoder(columns)
-    with console.waiting("fitting", json):
-        estimator.fit(features_of(table, columns, aim))
+    with console.waiting("fitting", json) as bar:
+        estimator.fit(features_of(table, columns, aim, bar.at))
     document: dict[str, Any] = {
         "model": model,
         "class": type(estimator).__name__,
@@ -127,9 +128,9 @@ def bounded(table: Table, columns: list[Column], target: Column) -> Any:
     return table.encoder(columns).bounds(ranges, classes=target.values)
 
 
-def features_of(table: Table, columns: list[Column], target: Column) -> Any:
+def features_of(table: Table, columns: list[Column], target: Column, progress: Progress = None) -> Any:
     """A stream of features and target."""
-    rows, encoder = table.rows(columns, target), table.encoder(columns)
+    rows, encoder = table.rows(columns, target, progress), table.encoder(columns)
     if encoder.plain:
         return rows
     return rows.expecting(numeric=False, labels=target.kind == "category").map(encoder, encoder.names)

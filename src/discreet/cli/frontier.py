@@ -171,8 +171,9 @@ class Plan:
         from discreet.evaluate import frontier as found
 
         options: Any = {"repeats": self.repeats, "random_state": self.seed, "cache": self.cache}
-        with console.counting("fits", self.bar) as bar:
-            return found(estimators, X, y, epsilons=self.epsilons, n_jobs=jobs, progress=bar, **options)
+        with console.waiting("evaluating", not self.bar) as bar:
+            options["progress"] = lambda done, total: bar.at(done / total)
+            return found(estimators, X, y, epsilons=self.epsilons, n_jobs=jobs, **options)
 
 
 def _models(names: list[str], table: Table, columns: list[Column], target: Column, bounds: Any) -> dict[str, Any]:

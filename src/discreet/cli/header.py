@@ -6,8 +6,6 @@ maxima. The first line of a file without a header is a row: where it looks like 
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,7 +13,6 @@ from typing import Any, NoReturn
 from discreet.cli.columns import printable
 from discreet.errors import EngineError
 
-LONGEST = 1 << 20  # bytes of a first line
 TEXT = (".csv", ".csv.gz", ".csv.zst", ".csv.bz2", ".csv.lz4")
 PARQUET = (".parquet", ".pq")
 NUMBERS = ("int", "uint", "float", "double", "halffloat", "decimal")
@@ -57,7 +54,9 @@ def header(path: str | Path) -> Header:
         return _checked(*_schema(path))
     if not name.endswith(TEXT):
         raise EngineError(f"{path.name!r} is neither CSV nor Parquet. Hint: {', '.join((*TEXT, *PARQUET))}.")
-    names = _first(path)
+    from discreet.engines.files import header as first
+
+    names = first(str(path))
     return _checked(names, [""] * len(names))
 
 
@@ -86,40 +85,6 @@ def _sort(of: str) -> str:
     if of.startswith("dictionary"):
         return "text" if "values=string" in of or "values=large_string" in of else ""
     return "text" if of.startswith(TEXTS) else "other"
-
-
-def _first(path: Path) -> list[str]:
-    """The fields of the first line."""
-    try:
-        text = _line(path).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise EngineError(f"The first line of {path.name!r} is no UTF-8 text. Hint: save the file as UTF-8.") from None
-    try:
-        fields = next(csv.reader(io.StringIO(text), strict=True), [])
-    except csv.Error:  # a quote that stays open: the line ends within a name
-        _refuse("a name holds a line break, or its quotes do not match")
-    if len(fields) < 2 and any(mark in text for mark in ";\t|"):
-        raise EngineError(f"The columns of {path.name!r} are not separated by commas. Hint: save it with commas.")
-    return fields
-
-
-def _line(path: Path) -> bytes:
-    import pyarrow as pa
-
-    content = b""
-    try:
-        with pa.input_stream(str(path), compression="detect") as stream:
-            while len(content) < LONGEST and b"\n" not in content and b"\r" not in content:
-                some = stream.read(4096)
-                content += some
-                if not some:
-                    break
-    except (OSError, pa.ArrowException):
-        raise EngineError(f"{path.name!r} cannot be read: is it damaged?") from None
-    line = next(iter(content.splitlines()), b"")  # files of some systems end lines by a carriage return
-    if not line.strip() or len(content) >= LONGEST:
-        raise EngineError(f"{path.name!r} has no header: its first line is to hold the names of the columns.")
-    return line
 
 
 def _checked(names: list[str], sorts: list[str]) -> Header:

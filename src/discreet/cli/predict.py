@@ -12,6 +12,7 @@ import typer
 
 from discreet.cli import console
 from discreet.cli.options import Force, Json
+from discreet.progress import Progress
 
 if TYPE_CHECKING:
     from discreet.models.encoder import Encoder
@@ -58,8 +59,8 @@ def predict(
         raise ValueError(f"{data.name!r} has no columns {lost}, which the model predicts from.")
     if probabilities and not hasattr(saved.model, "predict_proba"):
         raise ValueError(f"A {type(saved.model).__name__} has no probabilities. Hint: leave --probabilities out.")
-    with console.waiting("predicting", json), out.open() as file:
-        for line in _lines(saved, data, probabilities):
+    with console.waiting("predicting", json) as bar, out.open() as file:
+        for line in _lines(saved, data, probabilities, bar.at):
             file.write(line.encode("utf-8"))
     console.answer({"output": str(out.path), "model": type(saved.model).__name__, "target": saved.target}, json)
     console.say(f"Written: {out.path}. Nothing was spent: the model was paid for when it was fitted.", json=json)
@@ -77,7 +78,7 @@ def beside(data: Path) -> Path:
     return data.with_name(f"{data.name[: len(data.name) - len(ending)]}.predictions.csv")
 
 
-def _lines(saved: Saved, data: Path, probabilities: bool) -> Iterator[str]:
+def _lines(saved: Saved, data: Path, probabilities: bool, progress: Progress) -> Iterator[str]:
     """The lines of the output, some thousands at a time."""
     from discreet.cli.table import cells
     from discreet.models.encoder import Encoder
@@ -86,7 +87,7 @@ def _lines(saved: Saved, data: Path, probabilities: bool) -> Iterator[str]:
     encoder = saved.encoder or Encoder(columns, (None,) * len(columns))
     classes = [f"P({one})" for one in getattr(saved.model, "classes_", ())] if probabilities else []
     yield _text([[f"predicted {saved.target}" if saved.target else "predicted", *classes]])
-    for rows in cells(data, columns, _types(encoder)):
+    for rows in cells(data, columns, _types(encoder), progress):
         yield _text(_predicted(saved.model, encoder, rows, probabilities))
 
 

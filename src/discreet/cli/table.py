@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.cli import facts as _facts
 from discreet.cli.columns import Column
 from discreet.cli.facts import Facts
-from discreet.cli.header import header
+from discreet.cli.header import PARQUET, header
+from discreet.progress import Progress
 
 ROWS = 1 << 14  # at a time
 WORDS = {"number": "numbers", "text": "text", "truth": "true and false", "other": "neither numbers nor text"}
@@ -31,13 +32,14 @@ class Table:
         """The column of units; None where each row is one."""
         return None if self.facts.unit == "row" else self.facts.unit
 
-    def rows(self, columns: Sequence[Column], target: Column | None = None) -> Any:
+    def rows(self, columns: Sequence[Column], target: Column | None = None, progress: Progress = None) -> Any:
         """A stream of these columns, as they come; nothing is read but names and types."""
         self.check(columns, target)
         names = [one.name for one in columns]
         every = [*columns, target] if target is not None else columns
         aim = None if target is None else target.name
-        return scanned(self.path, names, types(every) | ({self.unit: "text"} if self.unit else {}), aim, self.unit)
+        sorts = types(every) | ({self.unit: "text"} if self.unit else {})
+        return scanned(self.path, names, sorts, aim, self.unit, progress)
 
     def check(self, columns: Sequence[Column], target: Column | None = None) -> None:
         """Raise unless the file has these columns and, as far as its schema tells, of these kinds."""
@@ -105,13 +107,17 @@ def kept(path: Path, facts: Path | None = None) -> list[Path]:
 
 
 def scanned(
-    path: Path, names: Sequence[str], types: dict[str, str], target: str | None = None, unit: str | None = None
+    path: Path,
+    names: Sequence[str],
+    types: dict[str, str],
+    target: str | None = None,
+    unit: str | None = None,
+    progress: Progress = None,
 ) -> Any:
     """A stream of some columns of a file."""
-    from discreet.cli.watched import source
     from discreet.engines.stream import Stream
 
-    return Stream(source(path, types), target, names, unit, progress=False)  # its own bar counts rows
+    return Stream(_source(path, types), target, names, unit, progress)
 
 
 def types(columns: Sequence[Column]) -> dict[str, str]:
@@ -119,11 +125,24 @@ def types(columns: Sequence[Column]) -> dict[str, str]:
     return {one.name: one.sort for one in columns if one.kind != "skip"}
 
 
-def cells(path: Path, names: Sequence[str], types: dict[str, str]) -> Iterator[Any]:
+def cells(path: Path, names: Sequence[str], types: dict[str, str], progress: Progress = False) -> Iterator[Any]:
     """All rows of some columns, in order, some thousands at a time, each cell as it comes."""
-    from discreet.cli.watched import source
     from discreet.engines.arrow import objects
+    from discreet.engines.reading import read
+    from discreet.engines.source import Batches
 
-    for piece in source(path, types).pieces([], list(names), ROWS):
-        for _, batch in piece():
-            yield objects(batch, list(names))
+    def work(batches: Batches) -> list[Any]:
+        return [objects(batch, list(names)) for _, batch in batches]
+
+    for some in read(_source(path, types), (), list(names), ROWS, work, progress):
+        yield from some
+
+
+def _source(path: Path, types: dict[str, str]) -> Any:
+    """The file as an engine reads it; of a CSV file no more than the header is read before rows are asked for."""
+    from discreet.engines.csv import Csv
+    from discreet.engines.parquet import Parquet
+
+    if path.name.lower().endswith(PARQUET):
+        return Parquet(path)
+    return Csv(path, {name: types.get(name, "text") for name in header(path).names})

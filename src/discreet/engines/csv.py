@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from discreet.engines.arrow import kind
-from discreet.engines.files import Paths, Stamp, common, found, version
+from discreet.engines.files import Paths, Stamp, common, found, header, version
 from discreet.engines.source import Batches, Piece
 from discreet.errors import EngineError
 
@@ -19,7 +19,7 @@ ENDINGS = (".csv", ".csv.gz", ".csv.zst", ".csv.bz2", ".csv.lz4")
 BLOCK = 1 << 22  # bytes of text at a time; types are told from the first such block
 
 
-KINDS = {"number": pa.float64(), "text": pa.string()}
+KINDS = {"number": pa.float64(), "text": pa.string(), "truth": pa.bool_()}
 TRUTHS = {
     "true": True,
     "True": True,
@@ -35,21 +35,24 @@ TRUTHS = {
 class Csv:
     """CSV files with a header as one table, in the order of their names.
 
-    A column is of the type that its first four megabytes are of, in every file, unless `types` says it. Of a column of
-    numbers or truths, a cell that is none is missing; of text, an empty one alone. So no value is an error later on.
+    A column is of the type that its first four megabytes are of, in every file, unless `types` says it: where it does
+    of all columns, only the header is read until rows are asked for. Of a column of numbers or truths, a cell that is
+    none is missing; of text, an empty one alone. So no value is an error later on.
 
     Parameters
     ----------
     paths : a path, a pattern, a folder, or a list of them; compressed if they end in .gz, .zst, .bz2 or .lz4.
-    types : "number" or "text" for columns whose type is known, whatever their cells are.
+    types : "number", "text" or "truth" for columns whose type is known, whatever their cells are.
     """
 
     def __init__(self, paths: Paths, types: Mapping[str, str] | None = None) -> None:
         names = found(paths, ENDINGS)
         self._stamps = tuple(Stamp.of(name) for name in names)
         self.name = names[0] if len(names) == 1 else f"{len(names)} CSV files"
-        self.schema = common([(name, _told(self._schema(name), types or {}, name)) for name in names])
+        self.schema = common([(name, _schema(name, types or {})) for name in names])
         self.count: int | None = None
+        plain = all(name.lower().endswith(".csv") for name in names)  # of others nobody knows how long the text is
+        self.blocks: float | None = sum(stamp.size for stamp in self._stamps) / BLOCK if plain else None
 
     def check(self) -> None:
         """Raise if a file changed."""
@@ -81,22 +84,12 @@ class Csv:
                 yield from reader
         except (OSError, pa.ArrowException) as error:
             column = re.search(r"column #(\d+)", str(error))  # the rest of the message may show a value
-            where = f", in column {self._header(name)[int(column[1])]!r}" if column else ""
+            where = f", in column {header(name)[int(column[1])]!r}" if column else ""
+            dates = " or no date where the file begins with dates" if "other" in map(kind, types.values()) else ""
             raise EngineError(
-                f"{name!r} cannot be read{where}: a row has another number of columns, a value is no UTF-8 or no date "
-                "where the file begins with dates, or the file is damaged."
+                f"{name!r} cannot be read{where}: a row has more or fewer cells than the header, a value is no UTF-8 "
+                f"text{dates}, or the file is damaged."
             ) from None
-
-    def _schema(self, name: str) -> pa.Schema:
-        try:
-            with (
-                _opened(name) as stream,
-                csv.open_csv(stream, _read(), convert_options=csv.ConvertOptions(strings_can_be_null=True)) as reader,
-            ):
-                schema = reader.schema
-        except (OSError, pa.ArrowException):
-            raise EngineError(f"{name!r} cannot be read as a CSV file: is it empty, or damaged?") from None
-        return schema
 
     def _type(self, name: str, label: bool) -> Any:
         """What to read a column as: numbers that begin as whole ones, or as missing, may have decimals later."""
@@ -104,10 +97,6 @@ class Csv:
         if kind(of) == "nothing":
             return pa.string() if label else pa.float64()
         return of if label or pa.types.is_boolean(of) or kind(of) != "number" else pa.float64()
-
-    def _header(self, name: str) -> list[str]:
-        with _opened(name) as stream, csv.open_csv(stream, _read()) as reader:
-            return list(reader.schema.names)
 
 
 class _Block:
@@ -131,15 +120,27 @@ def _cells(column: pa.Array, of: Any) -> pa.Array:
     return text.cast(polars.Int64 if pa.types.is_integer(of) else polars.Float64, strict=False).to_arrow()
 
 
-def _told(schema: pa.Schema, types: Mapping[str, str], file: str) -> pa.Schema:
-    """A schema with the types that the caller knows."""
+def _schema(file: str, types: Mapping[str, str]) -> pa.Schema:
+    """The columns of a file: of the types that the caller knows, and of those that its first block tells."""
+    names = header(file) if types else []
     for name, of in types.items():
-        if name not in schema.names:
-            raise ValueError(f"There is no column {name!r} in {file!r}. There are: {schema.names}.")
+        if name not in names:
+            raise ValueError(f"There is no column {name!r} in {file!r}. There are: {names}.")
         if of not in KINDS:
-            raise ValueError(f"The type of {name!r} must be 'number' or 'text', not {of!r}.")
-        schema = schema.set(schema.names.index(name), pa.field(name, KINDS[of]))
-    return schema
+            raise ValueError(f"The type of {name!r} must be 'number', 'text' or 'truth', not {of!r}.")
+    if names and set(names) <= set(types):
+        return pa.schema([(name, KINDS[types[name]]) for name in names])
+    schema = _inferred(file)
+    return pa.schema([(one.name, KINDS[types[one.name]] if one.name in types else one.type) for one in schema])
+
+
+def _inferred(file: str) -> pa.Schema:
+    convert = csv.ConvertOptions(strings_can_be_null=True)
+    try:
+        with _opened(file) as stream, csv.open_csv(stream, _read(), convert_options=convert) as reader:
+            return reader.schema
+    except (OSError, pa.ArrowException):
+        raise EngineError(f"{file!r} cannot be read as a CSV file: is it empty, or damaged?") from None
 
 
 def _opened(name: str) -> Any:

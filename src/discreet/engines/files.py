@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import glob
 import hashlib
+import io
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ import pyarrow as pa
 from discreet.engines.arrow import kind
 from discreet.errors import EngineError
 
+LONGEST = 1 << 20  # bytes of a first line
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
@@ -108,3 +111,39 @@ def _joined(field: pa.Field, other: Any, first: str, name: str) -> pa.Field:
             f"The column {field.name!r} is of type {field.type} in {first!r}, but of type {other} in {name!r}."
         )
     return field
+
+
+def header(name: str) -> list[str]:
+    """The names of a CSV file's columns, which are its first line: no more is read."""
+    short = os.path.basename(name)
+    try:
+        text = _line(name).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise EngineError(f"The first line of {short!r} is no UTF-8 text. Hint: save the file as UTF-8.") from None
+    try:
+        fields = next(csv.reader(io.StringIO(text), strict=True), [])
+    except csv.Error:  # a quote that stays open: the line ends within a name
+        raise EngineError(
+            f"The header of {short!r} cannot be used: a name holds a line break, or its quotes do not match. Hint: "
+            "write a first line with a distinct name for each column, beginning with a letter."
+        ) from None
+    if len(fields) < 2 and any(mark in text for mark in ";\t|"):
+        raise EngineError(f"The columns of {short!r} are not separated by commas. Hint: save it with commas.")
+    return fields
+
+
+def _line(name: str) -> bytes:
+    content, short = b"", os.path.basename(name)
+    try:
+        with pa.input_stream(name, compression="detect") as stream:
+            while len(content) < LONGEST and b"\n" not in content and b"\r" not in content:
+                some = stream.read(4096)
+                content += some
+                if not some:
+                    break
+    except (OSError, pa.ArrowException):
+        raise EngineError(f"{short!r} cannot be read: is it damaged?") from None
+    line = next(iter(content.splitlines()), b"")  # files of some systems end lines by a carriage return
+    if not line.strip() or len(content) >= LONGEST:
+        raise EngineError(f"{short!r} has no header: its first line is to hold the names of the columns.")
+    return line

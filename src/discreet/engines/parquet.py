@@ -36,6 +36,7 @@ class Parquet:
         self.name = names[0] if len(names) == 1 else f"{len(names)} Parquet files"
         self.schema = common([(name, footer.schema.to_arrow_schema()) for name, footer in self._footers.items()])
         self.count: int | None = sum(footer.num_rows for footer in self._footers.values())
+        self.blocks: float | None = None
 
     def check(self) -> None:
         """Raise if a file changed."""

@@ -9,8 +9,8 @@ from typing import TypeVar
 from discreet.engines.arrow import distinct
 from discreet.engines.index import Index
 from discreet.engines.parallel import results
-from discreet.engines.progress import Bar
 from discreet.engines.source import Batches, Piece, Source
+from discreet.progress import Bar, Progress
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ def read(
     labels: Sequence[str],
     rows: int,
     work: Callable[[Batches], T],
-    progress: bool | None = None,
+    progress: Progress = None,
 ) -> Iterator[T]:
     """What `work` makes of the batches of each piece; batches have at most so many rows.
 
@@ -32,13 +32,20 @@ def read(
     pieces = source.pieces(numbers, labels, rows)
     seen = 0
     source.check()
-    with Bar(progress, f"reading {os.path.basename(source.name)}", source.count) as bar:
-        for result, count in results(_task(piece, rows, work) for piece in pieces):
+    with Bar(progress, f"reading {os.path.basename(source.name)}") as bar:
+        for done, (result, count) in enumerate(results(_task(piece, rows, work) for piece in pieces), 1):
             seen += count
-            bar.advance(count)
+            bar.at(_share(source, done, seen))
             yield result
     source.check()
     source.count = seen
+
+
+def _share(source: Source, done: int, seen: int) -> float | None:
+    """How much was read, by rows if their number is known, else by pieces; None where nobody knows."""
+    if source.count:
+        return seen / source.count
+    return done / source.blocks if source.blocks else None
 
 
 def _task(piece: Piece, rows: int, work: Callable[[Batches], T]) -> Callable[[], tuple[T, int]]:
@@ -57,7 +64,7 @@ def _task(piece: Piece, rows: int, work: Callable[[Batches], T]) -> Callable[[],
     return task
 
 
-def indexed(source: Source, unit: str, progress: bool | None) -> Index:
+def indexed(source: Source, unit: str, progress: Progress) -> Index:
     """The units of all rows, in one reading of their column."""
     index = Index()
 

@@ -17,11 +17,13 @@ class Source(Protocol):
     name : for messages; it tells nothing about rows.
     schema : the columns and their types, as far as they matter: of numbers, any type of numbers.
     count : the number of rows, where it is known without reading; it is never shown.
+    blocks : about how many pieces there are, where that is known and the number of rows is not.
     """
 
     name: str
     schema: pa.Schema
     count: int | None
+    blocks: float | None
 
     def pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
         """All rows once: calling a piece, in any thread, gives its batches, each with the place of its first row.

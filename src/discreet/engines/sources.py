@@ -19,6 +19,7 @@ from discreet.engines.files import Paths, Stamp
 from discreet.engines.source import Piece, Source, told
 from discreet.engines.stream import Stream
 from discreet.errors import EngineError, NotSupported
+from discreet.progress import Progress
 
 CHUNK = 1 << 17  # rows at a time, where a library gives as many as it is asked for
 
@@ -29,7 +30,7 @@ def scan_parquet(
     columns: Sequence[str] | None = None,
     unit: str | None = None,
     *,
-    progress: bool | None = None,
+    progress: Progress = None,
 ) -> Stream:
     """Rows of Parquet files, as many as you like, for every estimator and statistic.
 
@@ -42,7 +43,8 @@ def scan_parquet(
     target : the column to learn, if any.
     columns : the features; all other columns if None. They must be numbers or booleans.
     unit : the column that says which unit a row belongs to, if a unit has several rows.
-    progress : whether to show a bar; None for one where a terminal waits longer than two seconds.
+    progress : whether to show a bar; None for one where a terminal waits longer than two seconds. Or a function of the
+        share of a reading that is done, in hundredths; less than before, it is of another reading.
 
     | what | raises |
     | --- | --- |
@@ -62,17 +64,19 @@ def scan_csv(
     unit: str | None = None,
     *,
     types: Mapping[str, str] | None = None,
-    progress: bool | None = None,
+    progress: Progress = None,
 ) -> Stream:
     """Rows of CSV files with a header, compressed or not (.gz, .zst, .bz2, .lz4); otherwise as `scan_parquet`.
 
     A column's type is told from the first four megabytes of each file: a strange cell there makes a column of numbers
-    one of text, and shows as an error. Name the types of columns that you know, or use Parquet, which has types. Text
-    is parsed again for every sum, so that Parquet is many times faster for methods that read more than once.
+    one of text, and shows as an error. Name the types of columns that you know, or use Parquet, which has types. Where
+    those of all columns are named, no row is read to find them out. Text is parsed again for every sum, so that Parquet
+    is many times faster for methods that read more than once.
 
     Parameters
     ----------
-    types : "number" or "text" for each column whose type is known, such as {"age": "number", "patient": "text"}.
+    types : "number", "text" or "truth" for each column whose type is known, such as {"age": "number", "patient":
+        "text"}.
 
     | cell | what it is |
     | --- | --- |
@@ -85,7 +89,7 @@ def scan_csv(
     return Stream(Csv(paths, types), target, columns, unit, progress)
 
 
-def opened(X: Any, target: str | None = None, *, progress: bool | None = None) -> Stream | None:
+def opened(X: Any, target: str | None = None, *, progress: Progress = None) -> Stream | None:
     """A stream of a lazy polars frame, an Arrow table or dataset, or a DuckDB relation; None for anything else.
 
     Parameters
@@ -122,6 +126,7 @@ class Table:
     def __init__(self, table: pa.Table) -> None:
         self._table, self.name, self.schema = table, "an Arrow table", table.schema
         self.count: int | None = table.num_rows
+        self.blocks: float | None = None
 
     def pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
         """Its batches, some to a piece."""
@@ -182,6 +187,7 @@ class Query:
     ) -> None:
         self.name, self.schema, self._batches, self._plan = name, schema, batches, plan
         self.count: int | None = None
+        self.blocks: float | None = None
 
     def pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
         """The batches, each a piece."""

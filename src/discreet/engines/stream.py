@@ -22,6 +22,7 @@ from discreet.engines.source import Batches, Source
 from discreet.engines.steps import Bounding, Choosing, Coding, Drawing, Imaging, Part, Step, held_target
 from discreet.engines.tables import CELLS
 from discreet.engines.units import less
+from discreet.progress import Progress
 from discreet.query import ROWS, Batch, BoundedSum, Exact, Image, Together, Total
 
 T = TypeVar("T")
@@ -40,7 +41,8 @@ class Stream:
     target : the column to learn.
     columns : the features; all but the target and the unit if None.
     unit : the column that says which unit a row belongs to.
-    progress : whether to show how far a reading is; None for a bar where a terminal waits longer than two seconds.
+    progress : whether to show how much of a reading is done; None for a bar where a terminal waits longer than two
+        seconds; or a function of the share.
     """
 
     _limit: int | None = None
@@ -52,7 +54,7 @@ class Stream:
         target: str | None = None,
         columns: Sequence[str] | None = None,
         unit: str | None = None,
-        progress: bool | None = None,
+        progress: Progress = None,
     ) -> None:
         self._source, self._progress, self._shared = source, progress, False
         self._roles = Roles.of(source, target, columns)

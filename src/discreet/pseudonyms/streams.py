@@ -22,6 +22,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
+from discreet.progress import Bar
 from discreet.pseudonyms import frames
 from discreet.pseudonyms.drafts import ROWS
 from discreet.pseudonyms.errors import MissingIdentifiers, Tampered, Unparsable
@@ -48,7 +49,7 @@ class Job:
     roles : the people of each row, by their columns.
     dialect : how a CSV file is written.
     shuffle : put the rows in random order, and write all of them in one way: for partners.
-    progress : a bar with rows a second; None for one on an interactive terminal.
+    progress : a bar with the share that is done; None for one on an interactive terminal.
     overwrite : whether `out` may be there already.
     check : looks at the names of the columns before anything is read.
     check_tokens : looks at what might be a pseudonym in the columns that remain, piece by piece, before it is named.
@@ -100,9 +101,8 @@ class Job:
                 write(table)
 
     def _named(self, file: File, naming: Together, watch: Watch | None, remaining: list[str]) -> Tables:
-        from discreet.engines.progress import Bar  # the same bar as for other long readings
-
-        with Bar(self.progress, "pseudonyms", file.rows) as bar:
+        done = 0
+        with Bar(self.progress, "pseudonyms") as bar:
             pieces = file.pieces()
             for piece in pieces:
                 if self.check_tokens is not None:
@@ -111,7 +111,8 @@ class Job:
                 if watch is not None:
                     watch(piece.columns({name: name for name in remaining}), named)
                 yield piece.replaced(self.roles, [one.words for one in named], named[0].kept)
-                bar.advance(len(piece))
+                done += len(piece)
+                bar.at(done / file.rows if file.rows else None)
 
     def _words(self, naming: Together, piece: Piece, rest: Iterator[Piece]) -> Sequence[Named]:
         """The pseudonyms of a piece. If it is refused, the rest is read too, so that the error has all numbers."""

@@ -16,10 +16,10 @@ from discreet.curator import Curator
 from discreet.models.sgd.design import Design
 from discreet.models.sgd.gaussian import FOR_ROWS, Clip, Lots, Size, gathered, shrunk
 from discreet.models.sgd.options import Options
-from discreet.models.sgd.progress import Bar
 from discreet.models.sgd.pure import Passes, sizes_of
 from discreet.models.sgd.schedule import Descent
 from discreet.noise import deviation_of
+from discreet.progress import Bar
 from discreet.task import Task
 
 Floats = NDArray[np.float64]
@@ -147,16 +147,12 @@ def _counted(curator: Curator, design: Design, share: Share) -> tuple[float, flo
 
 
 def watcher(
-    name: str, units: Callable[[Design, Floats], tuple[Any, Any]], callback: Callable[..., Any] | None, progress: bool
+    units: Callable[[Design, Floats], tuple[Any, Any]], callback: Callable[..., Any] | None, bar: Bar
 ) -> Callable[[Design, Descent], None]:
-    """Shows a bar, and hands each noised iterate, in the units of the data, to the callback."""
-    bar: Bar | None = None
+    """Moves the bar, and hands each noised iterate, in the units of the data, to the callback."""
 
     def watch(design: Design, descent: Descent) -> None:
-        nonlocal bar
-        if progress:
-            bar = bar or Bar(name, descent.steps)
-            bar.at(descent.t)
+        bar.at(descent.t / descent.steps)
         if callback is not None:
             callback(descent.t, *units(design, descent.theta))
 

@@ -20,6 +20,7 @@ from discreet.models.sgd.fit import descend, watcher
 from discreet.models.sgd.options import Noise, Options
 from discreet.models.sgd.pure import Batches
 from discreet.models.sgd.schedule import Rate
+from discreet.progress import Bar
 from discreet.query import Batch
 from discreet.task import Task
 
@@ -235,8 +236,8 @@ def descended(
 ) -> tuple[Any, Any, int]:
     """Coefficients and intercept of an estimator, in the units of the data, and the number of steps."""
     options = Options.of(model)
-    watch = watcher(type(model).__name__, units, model.callback, bool(model.progress))
-    found = descend(task, design, options, watch)
+    with Bar(bool(model.progress), type(model).__name__) as bar:
+        found = descend(task, design, options, watcher(units, model.callback, bar))
     task.note(*found.remarks)
     theta = found.descent.average if options.average else found.descent.theta
     return *units(found.design, theta), found.descent.t
