@@ -3,13 +3,16 @@
 import copy
 import json
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from discreet import Bounds, Budget, Release, VersionError
+from discreet import Bounds, Budget, Ledger, Release, VersionError
+from discreet.arguments import check_positive, check_whole
 from discreet.budget import choice
+from discreet.curator import Bound
 from discreet.events import (
     Approximate,
     Choice,
@@ -207,3 +210,33 @@ def test_releases_of_another_version_are_refused():
 
 def test_a_series_of_pandas_can_be_asked_for():
     assert float(pd.Series([1.5]).iloc[0]) == float(release())
+
+
+# Arguments -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [True, 2.0, "2", None, 0, np.int64(-1), np.bool_(True)])
+def test_what_is_no_whole_number_above_zero(value):
+    with pytest.raises(
+        ValueError, match=rf"^The `k` of X must be a whole number >= 1\. Got {re.escape(repr(value))}\.$"
+    ):
+        check_whole("X", "k", value)
+
+
+@pytest.mark.parametrize("value", [True, "2", None, 0, -1.0, np.nan, np.inf, 1j])
+def test_what_is_no_finite_number_above_zero(value):
+    with pytest.raises(ValueError, match=rf"^The `k` must be a finite number > 0\. Got {re.escape(repr(value))}\.$"):
+        check_positive("", "k", value)
+
+
+def test_numbers_of_numpy_become_those_of_python():
+    for found in (
+        check_whole("X", "k", np.uint8(3)),
+        Repeated(Gaussian(1.0), np.int32(3)).times,
+        Bound(np.int64(3)).limit,
+        Ledger(Budget(1.0, 1e-6), currency="renyi", order=np.int64(3)).currency.order,
+    ):
+        assert type(found) is int and found == 3
+    assert check_positive("X", "k", np.float32(0.5)) == 0.5
+    with pytest.raises(ValueError, match="must be a whole number from 1 to 9, or None"):
+        check_whole("X", "k", 10, 1, 9, optional=True)
