@@ -84,7 +84,8 @@ class Csv:
                 yield from reader
         except (OSError, pa.ArrowException) as error:
             column = re.search(r"column #(\d+)", str(error))  # the rest of the message may show a value
-            where = f", in column {header(name)[int(column[1])]!r}" if column else ""
+            place, names = int(column[1]) if column else 0, _names(name)
+            where = f", in column {names[place]!r}" if column and place < len(names) else ""
             dates = " or no date where the file begins with dates" if "other" in map(kind, types.values()) else ""
             raise EngineError(
                 f"{name!r} cannot be read{where}: a row has more or fewer cells than the header, a value is no UTF-8 "
@@ -122,16 +123,23 @@ def _cells(column: pa.Array, of: Any) -> pa.Array:
 
 def _schema(file: str, types: Mapping[str, str]) -> pa.Schema:
     """The columns of a file: of the types that the caller knows, and of those that its first block tells."""
-    names = header(file) if types else []
+    names = _names(file) if types else []
+    stated = bool(names) and set(names) <= set(types)
+    schema = pa.schema([(name, pa.null()) for name in names]) if stated else _inferred(file)
     for name, of in types.items():
-        if name not in names:
-            raise ValueError(f"There is no column {name!r} in {file!r}. There are: {names}.")
+        if name not in schema.names:
+            raise ValueError(f"There is no column {name!r} in {file!r}. There are: {schema.names}.")
         if of not in KINDS:
             raise ValueError(f"The type of {name!r} must be 'number', 'text' or 'truth', not {of!r}.")
-    if names and set(names) <= set(types):
-        return pa.schema([(name, KINDS[types[name]]) for name in names])
-    schema = _inferred(file)
     return pa.schema([(one.name, KINDS[types[one.name]] if one.name in types else one.type) for one in schema])
+
+
+def _names(file: str) -> list[str]:
+    """The names of the columns; none where the first line does not tell them."""
+    try:
+        return header(file)
+    except EngineError:
+        return []
 
 
 def _inferred(file: str) -> pa.Schema:
