@@ -103,6 +103,9 @@ class Versioned(Rows):
     def version(self):
         return self.stamp
 
+    def expecting(self, **uses):
+        return self
+
 
 def regression(fails=0, **options):
     return Rows(Memory(X, Y), fails, **options)

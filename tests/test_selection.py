@@ -72,7 +72,7 @@ class Toward(LinearClassifier):
             return (2 * rows.y - 1)[:, None] * bounds.scale(rows.X) / math.sqrt(d)
 
         noisy = curator.measure(BoundedSum(image, norm=1, name="direction"), share)
-        LOG.append((self.epsilon, self.delta, self.n, self.sign, curator._rows))
+        LOG.append((self.epsilon, self.delta, self.n, self.sign, curator._rows._rows))  # behind what watches them
         self.coef_ = (self.sign * noisy.value / bounds.half)[None]
         self.intercept_ = -self.coef_ @ bounds.centre
 

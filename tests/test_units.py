@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 from discreet import Bounds, Budget, Ledger, LedgerError, NotSupported, accounting, events
 from discreet.audit import audit
-from discreet.checks import Asked, check_engine, check_units, engine_checks, private_statistics
+from discreet.checks import Asked, check_units, private_statistics
 from discreet.curator import Bound, Curator
 from discreet.engines.memory import Memory
 from discreet.engines.units import first_of_each, grouped, marks, shares, within
@@ -453,35 +453,6 @@ def test_many_rows_of_one_person_do_not_carry_a_model_away():
     bounds = Bounds([-1.0, -1.0], [1.0, 1.0], classes=[0, 1])
     model = LogisticRegression(1.0, 1e-6, bounds=bounds, unit=people).fit(X, y)
     assert model.score(X[:4000], y[:4000]) > 0.95
-
-
-# Engines ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", [pd.DataFrame, polars.DataFrame])
-@pytest.mark.parametrize("check", engine_checks(), ids=lambda check: check.__name__)
-def test_the_engine_in_memory_passes_its_own_kit(kind, check):
-    def make(columns, target, unit):
-        table = kind({name: columns[name] for name in columns if name != target})
-        labels = any(isinstance(value, str) for value in columns[target])
-        y = np.array(columns[target], object if labels else float)
-        return Memory(table, y, labels=labels, unit=unit, block=13)
-
-    check(make)
-
-
-def test_the_kit_finds_what_is_wrong():
-    class Wrong(Memory):
-        def sample(self, rate, coins):
-            return super().sample(rate, Coins(bytes(32)))
-
-    def make(columns, target, unit):
-        table = pd.DataFrame({name: columns[name] for name in columns if name != target})
-        labels = any(isinstance(value, str) for value in columns[target])
-        return Wrong(table, np.array(columns[target], object if labels else float), labels=labels, unit=unit)
-
-    with pytest.raises(AssertionError, match="by places"):
-        check_engine(make)
 
 
 @pytest.mark.filterwarnings("ignore::discreet.errors.DiscreetWarning")

@@ -320,19 +320,18 @@ class Curator:
         One block is all of the rows, and no coin is drawn.
         """
         if count > 1:
-            self._check_places()
+            self._rows.check_places()
         self._charge(share.plan)
         blocks = iter([self._rows]) if count == 1 else self._rows.blocks(count, Coins.fresh(self._rng))
         return (self.next(rows) for rows in blocks)
 
     def hold(self, dtype: Any) -> None:
         """Let an engine hold features in memory as `dtype`, which must hold them exactly, where it can."""
-        rows: Any = self._rows
-        self._become(getattr(rows, "held", lambda _: rows)(dtype))
+        self._become(self._rows.held(dtype))
 
     def keep(self) -> None:
         """Let an engine keep what it makes of rows, where it can: many sums of the same images are to come."""
-        self._rows = getattr(self._rows, "keep", lambda: self._rows)()
+        self._rows = self._rows.keep()
 
     def sample(self, lot: Lot) -> Curator:
         """A curator for one lot: a fresh Poisson sample of the rows, under a plan from `Budget.lots`.
@@ -341,7 +340,7 @@ class Curator:
         """
         if self._lot is not None:
             raise LedgerError("A lot is not sampled again: a sample of a sample is another plan.")
-        self._check_places()
+        self._rows.check_places()  # an engine may refuse to draw coins by places, before anything is charged for them
         self._charge(lot.plan)
         self._use(lot, "This lot was drawn already: measuring twice on one sample costs more than two samples.")
         rows = self._rows.sample(lot.plan.rate, Coins.fresh(self._rng))
@@ -350,10 +349,6 @@ class Curator:
         curator._paid, curator._charges, curator._used = self._paid, self._charges, self._used
         curator.releases, curator._lot, curator._lock = self.releases, lot, self._lock
         return curator
-
-    def _check_places(self) -> None:
-        """Let an engine refuse to draw coins by places, before anything is charged for them."""
-        getattr(self._rows, "check_places", lambda: None)()
 
     def _pay(self, share: Share) -> Event:
         """The event of this share; its whole plan is charged before the first of its shares is used."""

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from discreet.budget import Budget
-from discreet.engines.opening import is_rows
+from discreet.engines import BaseRows, Coins, Rows
 from discreet.errors import DiscreetError, EngineError, ReadError
 from discreet.events import Event
+from discreet.query import Batch, BoundedSum, Exact, Image, Together
 
 END = object()
 
@@ -35,7 +38,7 @@ class Reading:
     started: bool = False
     outlook: str = ""
 
-    def of(self, rows: Any) -> Any:
+    def of(self, rows: Rows) -> Rows:
         """The rows, watched; rows that are watched already stay with the run that began first."""
         return rows if isinstance(rows, Watched) else Watched(rows, self)
 
@@ -86,40 +89,91 @@ def _safe(error: Exception) -> bool:
     return isinstance(error, EngineError) or getattr(type(error), "tells_no_values", False) is True
 
 
-class Watched:
+class Watched(BaseRows):
     """Rows behind an engine, each reading of which is watched."""
 
-    def __init__(self, rows: Any, reading: Reading) -> None:
+    def __init__(self, rows: Rows, reading: Reading) -> None:
         self._rows, self._reading = rows, reading
-        self.width, self.columns = rows.width, rows.columns
+        self.width, self.columns, self.unit, self.adder = rows.width, rows.columns, rows.unit, rows.adder
 
-    def empty(self) -> Any:
+    def empty(self) -> Batch:
         """A batch without rows."""
         return self._rows.empty()
 
-    def sum(self, query: Any) -> Any:
+    def sum(self, query: BoundedSum | Together) -> Exact:
         """The exact total of the query over all rows."""
-        return self._reading.call(self._rows.sum, query)
+        total: Exact = self._reading.call(self._rows.sum, query)
+        return total
+
+    def tally(self) -> dict[Any, int]:
+        """How many rows hold each target."""
+        counts: dict[Any, int] = self._reading.call(self._rows.tally)
+        return counts
 
     def count_replace_one(self) -> int:
         """The number of rows."""
         return int(self._reading.call(self._rows.count_replace_one))
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("_rows", "_reading") or name.startswith("__"):  # while it is being copied
-            raise AttributeError(name)
-        value = getattr(self._rows, name)
-        return self._watched(value) if callable(value) else value
+    def sample(self, rate: float, coins: Coins) -> Rows:
+        """A sample, watched."""
+        return self._watched(self._rows.sample, rate, coins)
 
-    def _watched(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(*arguments: Any, **options: Any) -> Any:
-            found = self._reading.call(method, *arguments, **options)
-            if isinstance(found, Iterator):
-                return self._each(found)
-            return self._reading.of(found) if is_rows(found) else found
+    def blocks(self, count: int, coins: Coins) -> Iterator[Rows]:
+        """Blocks, each watched."""
+        return self._each(self._reading.call(self._rows.blocks, count, coins))
 
-        return watched
+    def coded(self, classes: Sequence[Any]) -> Rows:
+        """Rows of places in a list of classes, watched."""
+        return self._watched(self._rows.coded, classes)
 
-    def _each(self, blocks: Iterator[Any]) -> Iterator[Any]:
+    def map(self, image: Image, columns: Sequence[str] | None = None) -> Rows:
+        """Rows of images, watched."""
+        return self._watched(self._rows.map, image, columns)
+
+    def by(self, unit: str) -> Rows:
+        """Rows of units, watched."""
+        return self._watched(self._rows.by, unit)
+
+    def bounded(self, limit: int, coins: Coins) -> Rows:
+        """At most so many rows of each unit, watched."""
+        return self._watched(self._rows.bounded, limit, coins)
+
+    def shared(self) -> Rows:
+        """Rows that share what their unit may add, watched."""
+        return self._watched(self._rows.shared)
+
+    def expecting(self, *, numeric: bool = True, labels: bool = False) -> Rows:
+        """The same rows for a use of them, watched."""
+        return self._watched(self._rows.expecting, numeric=numeric, labels=labels)
+
+    def held(self, dtype: Any = np.float64) -> Rows:
+        """The same rows in memory where the engine offers it, watched."""
+        return self._watched(self._rows.held, dtype)
+
+    def keep(self) -> Rows:
+        """The same rows with what queries make of them kept where the engine offers it, watched."""
+        return self._watched(self._rows.keep)
+
+    def check_places(self) -> None:
+        """Raise if rows have no places that stay."""
+        self._reading.call(self._rows.check_places)
+
+    def version(self) -> str | None:
+        """The engine's digest."""
+        return self._rows.version()
+
+    def roles(self) -> tuple[str, str, str]:
+        """The engine's roles."""
+        return self._rows.roles()
+
+    def _watched(self, method: Callable[..., Rows], *arguments: Any, **options: Any) -> Rows:
+        return self._made(self._reading.call(method, *arguments, **options))
+
+    def _each(self, blocks: Iterator[Rows]) -> Iterator[Rows]:
         while (block := self._reading.call(next, blocks, END)) is not END:
-            yield self._reading.of(block) if is_rows(block) else block
+            yield self._made(block)
+
+    def _made(self, rows: Rows) -> Rows:
+        made = self._reading.of(rows)
+        made.adder = self.adder
+        return made

@@ -47,7 +47,8 @@ from typing import Any, Literal, TypeVar
 import discreet
 from discreet.budget import Budget
 from discreet.documents import dump, load
-from discreet.errors import DiscreetWarning, LedgerError, NotSupported, ReadError
+from discreet.engines import Rows
+from discreet.errors import DiscreetWarning, LedgerError, ReadError
 from discreet.events import Event
 from discreet.labels import unit_name
 from discreet.ledger import Ledger
@@ -107,19 +108,16 @@ class Retrying(Ledger):
         _share(self, ledger)
         self.version = version
 
-    def attempt(self, what: Any, arguments: Mapping[str, Any], rows: Any, budget: Budget) -> Attempt:
+    def attempt(self, what: Any, arguments: Mapping[str, Any], rows: Rows, budget: Budget) -> Attempt:
         """One run of an estimator or statistic (`what`) with these arguments, on these rows."""
         if arguments.get("random_state") is not None:
             raise ValueError(
                 "A run with a `random_state` repeats by itself and is not private: a retrying ledger does not take it."
             )
-        if getattr(rows, "_steps", ()):
-            raise NotSupported("Rows that were mapped or sampled are not retried. Hint: hand over the rows themselves.")
-        kept = {name: value for name, value in arguments.items() if name not in ASIDE}
-        version = getattr(rows, "version", None)
-        if callable(version) and kept.get("unit") is not None:
+        kept, version = {name: value for name, value in arguments.items() if name not in ASIDE}, rows.version()
+        if version is not None and kept.get("unit") is not None:
             kept["unit"] = unit_name(kept["unit"])  # of a column of its own, the version tells what it holds
-        data = [rows.width, rows.columns, _roles(rows), self.version, version() if callable(version) else None]
+        data = [rows.width, rows.columns, list(rows.roles()), self.version, version]
         return Attempt(self, _key(_secret(self._store), what, kept, [budget.to_dict(), *data]), budget)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -133,20 +131,6 @@ def _reopened(path: str, version: str) -> Retrying:
 
 def _share(view: Ledger, ledger: Ledger) -> None:
     view.currency, view.budget, view.data, view._store = ledger.currency, ledger.budget, ledger.data, ledger._store
-
-
-def _roles(rows: Any) -> list[str]:
-    """Which columns are the target, with its type, and the unit; of rows in memory, what type the target is of."""
-    roles: Any = getattr(rows, "_roles", None)
-    source: Any = getattr(rows, "_source", None)
-    if roles is not None:  # a stream
-        kind = None if roles.target is None else roles.source.schema.field(roles.target).type
-        return [str(roles.target), str(kind), str(roles.unit)]
-    if hasattr(source, "kinds"):  # Spark
-        named = [None if place is None else source.names[place] for place in (source.target, source.unit)]
-        return [str(named[0]), "" if named[0] is None else source.kinds[source.target], str(named[1])]
-    y = rows.empty().y
-    return ["", "None" if y is None else y.dtype.str, ""]
 
 
 def _secret(store: Store) -> bytes:

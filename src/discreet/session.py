@@ -59,8 +59,7 @@ def open_task(
     """
     reading = reading_of(account, budget, shown)
     reading.outlook = outlook
-    adder = adder or getattr(rows, "adder", None)
-    curator = Curator(reading.of(rows), account, name, noise_source(random_state), bound, adder)
+    curator = Curator(reading.of(rows), account, name, noise_source(random_state), bound, adder or rows.adder)
     reading.charges = curator._charges
     return Task(curator, budget, **public)
 

@@ -8,6 +8,8 @@ The engine in memory is the reference: it is short, and every estimator is teste
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.memory import Memory
+from discreet.engines.tables import Array
+from discreet.errors import EngineError, NotSupported
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.query import Batch, BoundedSum, OneHot, Together
@@ -47,8 +51,15 @@ def engine_checks() -> list[Callable[[Make], None]]:
         check_targets,
         check_maps,
         check_units_of_engine,
+        check_naming_of_units,
         check_samples_of_units,
         check_nothing_there,
+        check_uses,
+        check_holding,
+        check_refusal_of_places,
+        check_version,
+        check_roles,
+        check_adder,
         check_silence,
     ]
 
@@ -60,11 +71,14 @@ def check_sums(make: Make) -> None:
     assert rows.empty().X.shape == (0, rows.width) and rows.empty().y is not None
     for query in (*_queries(), Together(tuple(_queries())[:3])):
         _same(rows, memory, query, "a sum differs from that in memory")
+    assert rows.count_replace_one() == memory.count_replace_one(), "rows are counted otherwise"
 
 
 def check_places(make: Make) -> None:
     """Samples and blocks are drawn by the places of rows, so that they are those of memory; blocks are all the rows."""
     rows, memory = _both(make)
+    if _refuses(rows.check_places):
+        return  # `check_refusal_of_places` looks at that
     query = next(_queries())
     for rate in (0.0, 0.3, 1.0):
         _same(rows.sample(rate, _coins(1)), memory.sample(rate, _coins(1)), query, "a sample is not by places")
@@ -88,8 +102,8 @@ def check_targets(make: Make) -> None:
     """Labels are coded by a public list, and counted."""
     columns = _table()
     rows, memory = make(_only(columns, "label"), "label", None), _memory(columns, "label", labels=True)
-    query = next(_queries())
-    _same(rows.coded(["a", "b"]), memory.coded(["a", "b"]), query, "labels are coded otherwise")
+    for query in list(_queries())[:2]:
+        _same(rows.coded(["a", "b"]), memory.coded(["a", "b"]), query, "labels are coded otherwise")
     assert dict(rows.tally()) == dict(memory.tally()), "labels are counted otherwise"
 
 
@@ -106,7 +120,9 @@ def check_maps(make: Make) -> None:
     for query in list(_queries())[:2]:
         _same(rows.map(image), memory.map(image), query, "a map differs")
         _same(rows.map(image).map(narrow), memory.map(image).map(narrow), query, "a map of a map differs")
-    assert rows.map(narrow).width == 1
+    named = rows.map(narrow, ["half"])
+    assert (named.width, named.columns) == (1, ("half",)), "a map does not take names of columns"
+    _same(rows, memory, next(_queries()), "a map changed the rows that it was made of")
 
 
 def check_units_of_engine(make: Make) -> None:
@@ -126,6 +142,20 @@ def check_units_of_engine(make: Make) -> None:
             _same(shared, memory.shared(), query.divisible(), "units do not share as in memory")
         whole = BoundedSum(_features, norm=1.0, whole=True)
         _same(rows.shared(), memory.shared(), whole, "the sum of a unit is not clipped as a whole")
+
+
+def check_naming_of_units(make: Make) -> None:
+    """A unit is named once, by a column, which is no feature then; once units are bounded, rows are rows."""
+    rows, memory = _both(make)
+    assert rows.unit is None, "rows that were told of no unit have one"
+    ours, theirs = rows.by("visits"), memory.by("visits")
+    assert (ours.unit, ours.width, tuple(ours.columns)) == ("visits", 2, ("age", "weight")), "the unit is a feature"
+    query = BoundedSum(_features, norm=1.5, name="sums")
+    _same(ours.shared(), theirs.shared(), query.divisible(), "units that a method names do not share as in memory")
+    assert ours.count_replace_one() == theirs.count_replace_one(), "rows of units are counted otherwise"
+    assert ours.shared().unit is None and ours.bounded(2, _coins(4)).unit is None, "bounded rows have a unit still"
+    assert _raises(ValueError, lambda: rows.by("nobody")), "a unit may be a column that is not there"
+    assert rows.unit is None and rows.width == 3, "naming a unit changed the rows that it was asked of"
 
 
 def check_samples_of_units(make: Make) -> None:
@@ -151,11 +181,115 @@ def check_nothing_there(make: Make) -> None:
         assert not np.any(total) and total.shape == query(rows.empty()).shape
 
 
-def check_silence(make: Make) -> None:
-    """Neither the number of rows nor a value shows in what an engine says of itself."""
+def check_uses(make: Make) -> None:
+    """Rows are told what they are for: nothing changes but what may be asked; text is no number."""
+    rows, memory = _both(make)
+    for query in list(_queries())[:3]:
+        _same(rows.expecting(), memory, query, "rows for a use of them have other sums")
+    columns = _table()
+    made = make(_only(columns, "label"), "label", None).expecting(labels=True)
+    labelled = _memory(columns, "label", labels=True)
+    assert dict(made.tally()) == dict(labelled.tally()), "rows for a classifier have other labels"
+    codes = labelled.coded(["a", "b"])
+    _same(made.expecting(labels=True).coded(["a", "b"]), codes, next(_queries()), "labels are coded otherwise")
+    coded = made.coded(["a", "b"]).expecting()  # numbers by now
+    _same(coded, codes, next(_queries()), "rows with codes for targets are not rows of numbers")
+
+
+def check_holding(make: Make) -> None:
+    """Rows that are held or kept are the same rows, with their units and places; or they are left as they are."""
+    rows, memory = _both(make)
+    queries = list(_queries())
+    for made in (rows.held(), rows.keep(), rows.held().keep(), rows.map(_halved).held()):
+        assert made.width == rows.width, "rows that are held have another width"
+    for query in queries:
+        kept = rows.keep()
+        for made in (rows.held(), kept, kept):  # the second time what was kept is read
+            _same(made, memory, query, "rows that are held or kept have other sums")
+        halves = rows.map(_halved)
+        _same(halves.held(), memory.map(_halved), query, "features that are held are not those of the map")
+        _same(kept.map(_halved), memory.map(_halved), query, "what is kept outlives a map")
+        _same(rows, memory, query, "holding rows changed them")
+    people = make(_only(_table(), "cost", "person"), "cost", "person")
+    _same(
+        people.shared().held(),
+        _memory(_table(), "cost", unit="person").shared(),
+        queries[0].divisible(),
+        "rows that are held forget their units",
+    )
+    if not _refuses(rows.check_places):
+        lot = memory.sample(0.3, _coins(1))
+        _same(rows.held().sample(0.3, _coins(1)), lot, queries[0], "rows that are held lose their places")
+
+
+def check_refusal_of_places(make: Make) -> None:
+    """Rows that have no places that stay say so, before and whenever they are sampled by them."""
     rows, _ = _both(make)
-    said = repr(rows) + str(rows)
-    assert str(len(_table()["cost"])) not in said and "0.625" not in said
+    if not _refuses(rows.check_places):
+        return
+    drawn = (lambda: rows.sample(0.3, _coins(1)), lambda: next(iter(rows.blocks(3, _coins(2)))))
+    assert all(map(_refuses, drawn)), "rows without places that stay are sampled by them"
+    people = make(_only(_table(), "cost", "person"), "cost", "person")
+    assert not _refuses(people.check_places), "rows of units are refused, which need no places"
+
+
+def check_version(make: Make) -> None:
+    """A version, where there is one, is that of the data: it stays while they do; what is made of them has another."""
+    rows, _ = _both(make)
+    version = _version(rows)
+    if version is None:
+        return
+    assert isinstance(version, str), "a version is a text"
+    rows.sum(next(_queries()))
+    assert _version(rows) == version, "a version changes though the data do not"
+    columns = _only(_table(), "cost")
+    for name, place in (("age", 3), ("cost", -1)):
+        others = columns | {name: [*columns[name]]}
+        others[name][place] = -0.25
+        assert _version(make(others, "cost", None)) != version, "other data have the same version"
+    assert _version(rows.map(_halved)) is None, "rows that were mapped have a version"
+    if not _refuses(rows.check_places):
+        assert _version(rows.sample(0.3, _coins(1))) != version, "a sample has the version of all rows"
+
+
+def check_roles(make: Make) -> None:
+    """Which column is the target, of which type, and which the unit: with the version, they tell rows apart."""
+    columns = _table()
+    made = [
+        make(_only(columns, "cost"), "cost", None),
+        make(_only(columns, "cost"), None, None),
+        make(_only(columns, "label"), "label", None).expecting(labels=True),
+        make(_only(columns, "cost"), "cost", None).by("visits"),
+    ]
+    roles = [rows.roles() for rows in made]
+    texts = all(len(one) == 3 and all(isinstance(text, str) for text in one) for one in roles)
+    assert texts, "roles are three texts: the target, its type, the unit"
+    facts = {repr((rows.columns, one, _version(rows))) for rows, one in zip(made, roles, strict=True)}
+    assert len(facts) == len(made), "rows whose columns have other roles look the same"
+    again = make(_only(columns, "cost"), "cost", None).roles()
+    assert again == roles[0], "roles are not a matter of columns alone"
+
+
+def check_adder(make: Make) -> None:
+    """What adds the noise goes with the rows, whatever is made of them."""
+    rows, _ = _both(make)
+    rows.adder = adder = object()
+    made = [rows.map(_halved), rows.expecting(), rows.held(), rows.keep(), rows.by("visits"), rows.coded([0.5])]
+    made += [rows.by("visits").shared(), rows.by("visits").bounded(1, _coins(4))]
+    if not _refuses(rows.check_places):
+        made += [rows.sample(0.5, _coins(1)), *rows.blocks(2, _coins(2))]
+    assert all(one.adder is adder for one in made), (
+        "what adds the noise to these rows is forgotten by what is made of them"
+    )
+
+
+def check_silence(make: Make) -> None:
+    """Neither the number of rows nor a value shows in what an engine says of itself; and rows are not copied."""
+    rows, _ = _both(make)
+    said = repr(rows) + str(rows) + repr(rows.roles())
+    assert str(len(_table()["cost"])) not in said and "0.625" not in said, "an engine tells of its rows"
+    assert _raises(TypeError, lambda: pickle.dumps(rows)), "rows can be pickled"
+    assert _raises(TypeError, lambda: copy.deepcopy(rows)), "rows can be copied"
 
 
 def _queries() -> Iterator[BoundedSum]:
@@ -177,6 +311,31 @@ def _target(batch: Batch) -> NDArray[Any]:
 def _cell(batch: Batch) -> NDArray[Any]:
     x = np.asarray(batch.X[:, 0], np.float64)
     return np.where(np.isfinite(x), np.floor(np.clip(x, -1, 0.999) * 2) + 2, -1)
+
+
+def _halved(batch: Batch) -> NDArray[Any]:
+    return np.asarray(batch.X, np.float64) * 0.5
+
+
+def _refuses(work: Callable[[], Any]) -> bool:
+    return _raises(EngineError, work)
+
+
+def _raises(error: type[Exception], work: Callable[[], Any]) -> bool:
+    try:
+        work()
+    except error:
+        return True
+    return False
+
+
+def _version(rows: Any) -> str | None:
+    """The version of rows; none where they have none."""
+    try:
+        version: str | None = rows.version()
+    except NotSupported:
+        return None
+    return version
 
 
 def _table() -> Columns:
@@ -203,9 +362,11 @@ def _only(columns: Columns, *others: str) -> Columns:
 
 
 def _memory(columns: Columns, target: str, labels: bool = False, unit: str | None = None) -> Memory:
-    X = np.array([columns[name] for name in FEATURES], np.float64).T
+    X = Array(np.array([columns[name] for name in FEATURES], np.float64).T, FEATURES)
     y = np.array(columns[target], object if labels else np.float64)
-    memory = Memory(X, y, labels=labels, unit=None if unit is None else np.array(columns[unit], object))
+    if unit is None:
+        return Memory.of_table(X, y)
+    memory = Memory(X.block(0, len(X)), y, labels=labels, unit=np.array(columns[unit], object))
     memory.columns = FEATURES
     return memory
 

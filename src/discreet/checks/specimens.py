@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
+from discreet.engines import BaseRows
 from discreet.engines.memory import Memory
 from discreet.query import Batch, BoundedSum, Exact, Image, Together
 from discreet.release import Release
@@ -206,12 +207,12 @@ def hostile(width: int) -> Iterator[NDArray[np.float64]]:
         yield row
 
 
-class Spy:
+class Spy(BaseRows):
     """Rows that remember what was asked of them."""
 
     def __init__(self, rows: Memory, watch: Callable[[], Any]) -> None:
         self._rows, self._watch = rows, watch
-        self.width, self.columns = rows.width, rows.columns
+        self.width, self.columns, self.unit = rows.width, rows.columns, rows.unit
         self.queries: list[Any] = []
         self.watched: list[Any] = []
         self._images: tuple[Image, ...] = ()
@@ -238,6 +239,18 @@ class Spy:
         """Counts of labels, noted."""
         self.watched.append(self._watch())
         return self._rows.tally()
+
+    def by(self, unit: str) -> Spy:
+        """Rows of units, spied on too."""
+        return self._spied(self._rows.by(unit))
+
+    def bounded(self, limit: int, coins: Any) -> Spy:
+        """At most so many rows of each unit, spied on too."""
+        return self._spied(self._rows.bounded(limit, coins))
+
+    def shared(self) -> Spy:
+        """Rows that share what their unit may add, spied on too."""
+        return self._spied(self._rows.shared())
 
     def _spied(self, rows: Memory) -> Spy:
         spy = Spy(rows, self._watch)

@@ -14,10 +14,11 @@ from discreet.budget import Budget
 from discreet.checks.behaviour import _bits, _fit, _quiet
 from discreet.checks.replay import check_loss, replayed_losses
 from discreet.checks.specimens import Asked, ordinary
+from discreet.engines import BaseRows
 from discreet.engines.memory import Memory
 from discreet.errors import LedgerError
 from discreet.ledger import Ledger
-from discreet.query import Batch, BoundedSum, Exact, Together
+from discreet.query import Batch, BoundedSum, Exact, Image, Together
 
 MANY = 40  # rows of the hostile unit
 ASKED = 25  # of hundreds of sums so many are looked at
@@ -43,7 +44,7 @@ class Summed:
         return np.asarray(self.made(rows).sum(self.query).astype(object))
 
 
-class Recorder:
+class Recorder(BaseRows):
     """Rows that remember what was asked of them, and of what was made of them."""
 
     def __init__(self, rows: Memory, steps: tuple[Step, ...] = (), seen: list[Summed] | None = None) -> None:
@@ -72,15 +73,41 @@ class Recorder:
         for i, block in enumerate(self._rows.blocks(count, coins)):
             yield Recorder(block, (*self._steps, ("blocks", (count, coins), i)), self.seen)
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("coded", "map", "sample", "bounded", "shared", "held", "keep"):
-            raise AttributeError(name)
+    def sample(self, rate: float, coins: Any) -> Recorder:
+        """A sample, noted."""
+        return self._noted("sample", rate, coins)
 
-        def call(*arguments: Any) -> Recorder:
-            made = getattr(self._rows, name)(*arguments)
-            return Recorder(made, (*self._steps, (name, arguments, None)), self.seen)
+    def coded(self, classes: Any) -> Recorder:
+        """Rows of places in a list of classes, noted."""
+        return self._noted("coded", classes)
 
-        return call
+    def map(self, image: Image, columns: Any = None) -> Recorder:
+        """Rows of images, noted."""
+        return self._noted("map", image, columns)
+
+    def by(self, unit: str) -> Recorder:
+        """Rows of units, noted."""
+        return self._noted("by", unit)
+
+    def bounded(self, limit: int, coins: Any) -> Recorder:
+        """At most so many rows of each unit, noted."""
+        return self._noted("bounded", limit, coins)
+
+    def shared(self) -> Recorder:
+        """Rows that share what their unit may add, noted."""
+        return self._noted("shared")
+
+    def held(self, dtype: Any = np.float64) -> Recorder:
+        """The same rows, their features made now, noted."""
+        return self._noted("held", dtype)
+
+    def keep(self) -> Recorder:
+        """The same rows, with what queries make of them kept, noted."""
+        return self._noted("keep")
+
+    def _noted(self, name: str, *arguments: Any) -> Recorder:
+        made = getattr(self._rows, name)(*arguments)
+        return Recorder(made, (*self._steps, (name, arguments, None)), self.seen)
 
 
 def check_units(estimator: Any) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines import Rows
 from discreet.engines.memory import Memory
 from discreet.engines.steps import Part, held_target
 from discreet.engines.tables import Array
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Copied = tuple[int, NDArray[Any], NDArray[Any] | None, NDArray[np.int64] | None]
 
 
-def loaded(stream: Stream, dtype: Any, cells: int) -> Any:
+def loaded(stream: Stream, dtype: Any, cells: int) -> Rows:
     """The stream's rows in memory, in their order, as far as is known that there are at most so many cells of features.
 
     Otherwise the stream as it is; also where rows were dropped by their places, which they would lose.
@@ -42,12 +43,12 @@ def _copied(part: Part, dtype: Any) -> Copied:
 
 def _memory(stream: Stream, found: list[Copied], dtype: Any) -> Memory:
     none = stream.empty()
-    memory = Memory(none.X)
     X = np.concatenate([none.X.astype(dtype), *(one[1] for one in found)])
-    memory._table, memory.columns = Array(X, stream.columns), stream.columns
-    if none.y is not None:
-        memory._y = np.concatenate([none.y, *(one[2] for one in found if one[2] is not None)])
+    y = none.y if none.y is None else np.concatenate([none.y, *(one[2] for one in found if one[2] is not None)])
+    units = None
     if stream.of_units:
         codes = np.concatenate([np.zeros(0, np.int64), *(one[3] for one in found if one[3] is not None)])
-        memory._units = Units(codes, stream.index.names, stream.sharing)
+        units = Units(codes, stream.index.names, stream.sharing)
+    memory = Memory.of_table(Array(X, stream.columns), y, units)
+    memory.unit, memory.adder = stream.unit, stream.adder
     return memory

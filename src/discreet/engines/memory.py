@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from discreet.engines import Coins
+from discreet.engines import BaseRows, Coins
 from discreet.engines.content import Content
-from discreet.engines.tables import CELLS, Array, Mapped, apart, chosen, column, label_column, table
+from discreet.engines.tables import CELLS, Array, Mapped, Table, apart, chosen, column, label_column, table
 from discreet.engines.units import Units, first_of_each, marks, within
 from discreet.errors import NotSupported
 from discreet.labels import canonical, codes_of, made_of
@@ -27,7 +27,7 @@ T = TypeVar("T")
 KEPT = 1 << 27  # of features held in memory: more are made again whenever they are read
 
 
-class Memory:
+class Memory(BaseRows):
     """Rows in memory, read block by block: never copied as a whole, never changed.
 
     Parameters
@@ -74,6 +74,14 @@ class Memory:
             if len(self._units.codes) != len(self._table):
                 raise ValueError("There must be a unit for each row, or None where it is missing.")
             self._drop(self._units.codes >= 0)  # rows of no unit count for nothing
+
+    @classmethod
+    def of_table(cls, table: Table, y: NDArray[Any] | None = None, units: Units | None = None) -> Self:
+        """Rows of a table that was read already, with their targets, and units whose bounds were settled."""
+        some = cls(table.block(0, 0), numeric=False)
+        some._table, some._y, some._units = table, y, units
+        some.columns, some.width = table.columns, table.width
+        return some
 
     def _drop(self, kept: NDArray[np.bool_]) -> None:
         if not kept.all():
@@ -239,7 +247,7 @@ class Memory:
         rows = rows if isinstance(rows, slice) else np.flatnonzero(rows)
         some = Memory.__new__(Memory)
         some._block, some._start, some.columns, some.width = self._block, self._start, self.columns, self.width
-        some.unit, some._made = self.unit, self._made
+        some.unit, some.adder, some._made = self.unit, self.adder, self._made
         some._places, some._whole = self._places, self._whole
         if not isinstance(rows, slice):  # a row keeps its place: what is drawn of a block is drawn by it
             some._places, some._whole = rows if self._places is None else self._places[rows], self._span
@@ -282,12 +290,6 @@ class Memory:
             content.add(self._units.codes)
             content.add(self._units.names)
         return content.digest()
-
-    def __repr__(self) -> str:
-        return f"<Memory: {self.width} columns>"  # the number of rows is private
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("Rows are not pickled or copied: they stay where they are.")
 
 
 @cache

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreet.engines import BaseRows, Rows
 from discreet.engines.memory import Memory
 from discreet.engines.tables import apart
+from discreet.errors import NotSupported
 from discreet.labels import unit_name
 
 
@@ -22,7 +24,7 @@ def is_lazy(X: Any) -> bool:
     return family in ("duckdb", "pyspark") or (family == "pyarrow" and hasattr(X, "schema"))
 
 
-def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False, unit: Any = None) -> Any:
+def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False, unit: Any = None) -> Rows:
     """Rows behind an engine: as they are, of a table that lies elsewhere, or in memory.
 
     Parameters
@@ -48,14 +50,33 @@ def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False
         return Memory(X, y, numeric=numeric, labels=labels, unit=unit)
     if y is not None:
         raise ValueError("Rows behind an engine bring their own target: leave y out.")
-    if hasattr(X, "expecting"):
-        X = X.expecting(numeric=numeric, labels=labels)
-    return _of_units(X, unit)
+    _refuse_incomplete(X)
+    return _of_units(X.expecting(numeric=numeric, labels=labels), unit)
 
 
-def _of_units(rows: Any, unit: Any) -> Any:
+def in_memory(X: Any, y: Any = None, *, labels: bool = False) -> Memory:
+    """Rows that need no protection, where they can be looked at: in memory. Options as in `as_rows`."""
+    rows = as_rows(X, y, labels=labels)
+    rows = rows if isinstance(rows, Memory) else rows.held()
+    if not isinstance(rows, Memory):
+        raise NotSupported(f"A {type(X).__name__} is not held in memory. Hint: hand over an array or a frame.")
+    return rows
+
+
+def _refuse_incomplete(rows: Any) -> None:
+    """Raise if rows of somebody's own engine lack something of the protocol."""
+    names = (*BaseRows.__annotations__, *vars(BaseRows))
+    missing = [name for name in names if not name.startswith("_") and not hasattr(rows, name)]
+    if missing:
+        raise TypeError(
+            f"A {type(rows).__name__} is not complete: an engine's rows have all of discreet.engines.Rows. Missing: "
+            f"{sorted(set(missing))}. Hint: inherit discreet.engines.BaseRows, which has defaults."
+        )
+
+
+def _of_units(rows: Rows, unit: Any) -> Rows:
     """The rows, belonging to this unit and no other."""
-    told = getattr(rows, "unit", None)
+    told = rows.unit
     if told is unit or (isinstance(told, str) and told == unit):
         return rows
     if told is not None:
@@ -68,7 +89,7 @@ def _of_units(rows: Any, unit: Any) -> Any:
     return rows.by(unit)
 
 
-def _opened(X: Any, target: Any) -> Any:
+def _opened(X: Any, target: Any) -> Rows:
     """Rows of a table that lies elsewhere."""
     if target is not None and not isinstance(target, str):
         raise TypeError(f"The target of a {type(X).__name__} is one of its columns: give its name as y.")

@@ -12,16 +12,16 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import discreet
-from discreet.engines import Coins
+from discreet.engines import BaseRows, Coins
 from discreet.engines.files import Stamp
 from discreet.engines.roles import listed
 from discreet.engines.spark_failures import guarded, problem
 from discreet.engines.spark_task import Ask, Count, Step, Sum, Tally, Task, sent
-from discreet.errors import EngineError
+from discreet.errors import EngineError, NotSupported
 from discreet.query import Batch, BoundedSum, Exact, Image, Together
 
 NUMBERS = {"boolean", "byte", "short", "integer", "long", "float", "double", "decimal"}
@@ -175,7 +175,7 @@ def _root(plan: Any) -> bool:
     return plan.nodeName() in ROOTS
 
 
-class Spark:
+class Spark(BaseRows):
     """Rows behind Spark; `from_spark` makes them."""
 
     def __init__(self, source: _Source, steps: tuple[Step, ...]) -> None:
@@ -186,9 +186,9 @@ class Spark:
         self._none = self._task(Count()).empty(source.text)
         self.width: int = self._none.width
         mapped = any(step.name == "map" for step in steps)
-        self.columns: tuple[str, ...] | None = (
-            self._none.columns if mapped else tuple(source.names[i] for i in source.features)
-        )
+        self.columns = self._none.columns if mapped else tuple(source.names[i] for i in source.features)
+        bound = any(step.name in ("bounded", "shared") for step in steps)
+        self.unit = None if bound or source.unit is None else source.names[source.unit]
 
     def _task(self, ask: Ask) -> Task:
         source = self._source
@@ -197,19 +197,19 @@ class Spark:
         return Task(len(source.features), target, labels, unit, self._steps, ask, source.numeric)
 
     def _then(self, name: str, *arguments: Any, item: int | None = None) -> Spark:
-        return Spark(self._source, (*self._steps, Step(name, arguments, item)))
+        return self._made(self._source, (*self._steps, Step(name, arguments, item)))
 
-    @property
-    def unit(self) -> str | None:
-        """The unit that rows were told of; None again once what is a unit's has been bounded."""
-        bound = any(step.name in ("bounded", "shared") for step in self._steps)
-        return None if bound or self._source.unit is None else self._source.names[self._source.unit]
+    def _made(self, source: _Source, steps: tuple[Step, ...]) -> Spark:
+        """Rows made of these, whose noise is added by whoever adds that of these."""
+        some = Spark(source, steps)
+        some.adder = self.adder
+        return some
 
     def expecting(self, *, numeric: bool = True, labels: bool = False) -> Spark:
         """The same rows for a use of them: features of numbers or text if not `numeric`, targets too with `labels`."""
         if self._source.text and not self._coded and not labels:
             raise TypeError(f"The target {self._source.names[self._source.target or 0]!r} is text, not numbers.")
-        return Spark(self._source.of(self._source.features, numeric, self._source.unit), self._steps)
+        return self._made(self._source.of(self._source.features, numeric, self._source.unit), self._steps)
 
     def empty(self) -> Batch:
         """A batch without rows."""
@@ -278,7 +278,7 @@ class Spark:
         if kind not in (NUMBERS | TEXTS) - {"decimal"}:
             raise TypeError(f"The unit {unit!r} is of type {kind}. Hint: cast it to a whole number or to text.")
         rest = tuple(i for i in self._source.features if i != place)
-        return Spark(self._source.of(rest, self._source.numeric, place), ())
+        return self._made(self._source.of(rest, self._source.numeric, place), ())
 
     def bounded(self, limit: int, coins: Coins) -> Spark:
         """At most `limit` rows of each unit, by a keyed hash of what they hold."""
@@ -320,14 +320,16 @@ class Spark:
 
     def version(self) -> str:
         """A digest of the columns, the plan and its files, with sizes and times of local ones; reads no row."""
+        if self._steps:
+            raise NotSupported("Rows that were mapped or sampled are not retried. Hint: hand over the rows themselves.")
         frame = self._source.dataframe
         plan, files = guarded(frame, lambda: (frame.semanticHash(), sorted(frame.inputFiles())))
         stamps = [Stamp.of(unquote(urlsplit(name).path)) for name in files if name.startswith("file:")]
         text = repr((self._source.names, self._source.kinds, plan, files, stamps))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def __repr__(self) -> str:
-        return f"<Spark: {self.width} columns>"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("Rows are not pickled or copied: they stay where they are.")
+    def roles(self) -> tuple[str, str, str]:
+        """The name and the type of the target, and the name of the unit."""
+        source = self._source
+        target, unit = (None if place is None else source.names[place] for place in (source.target, source.unit))
+        return str(target), "" if source.target is None else source.kinds[source.target], str(unit)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines import Coins
+from discreet.engines import BaseRows, Coins, Rows
 from discreet.engines.arrow import Room, tally
 from discreet.engines.index import Index
 from discreet.engines.loading import loaded
@@ -22,6 +22,7 @@ from discreet.engines.source import Batches, Source
 from discreet.engines.steps import Bounding, Choosing, Coding, Drawing, Imaging, Part, Step, held_target
 from discreet.engines.tables import CELLS
 from discreet.engines.units import less
+from discreet.errors import NotSupported
 from discreet.progress import Progress
 from discreet.query import ROWS, Batch, BoundedSum, Exact, Image, Together, Total
 
@@ -30,7 +31,7 @@ Floats = NDArray[np.float64]
 BLOCKS = 8  # in a batch: fewer rows at a time are slower to decode, more take more memory
 
 
-class Stream:
+class Stream(BaseRows):
     """The rows of a source, read anew for each sum, with what was asked of them done to each part as it is read.
 
     The same results as of rows in memory, to the bit, whatever the pieces, their order and the number of cores.
@@ -135,15 +136,10 @@ class Stream:
         if self.of_units or self._steps:
             raise ValueError("The unit of rows is told first, and once.")
         some = self._copy()
-        some._roles = self._roles.by(unit)
+        some._roles, some.unit = self._roles.by(unit), unit
         some._index = cache(partial(indexed, self._source, unit, self._progress))
         some._see(some._roles.features)
         return some
-
-    @property
-    def unit(self) -> str | None:
-        """The unit that rows were told of; None again once what is a unit's has been bounded."""
-        return None if self._shared or self._limit is not None else self._roles.unit
 
     @property
     def of_units(self) -> bool:
@@ -158,13 +154,13 @@ class Stream:
     def bounded(self, limit: int, coins: Coins) -> Stream:
         """At most `limit` rows of each unit, by a keyed hash of what they hold."""
         some = self._and(Bounding(self, limit, coins))
-        some._limit, some._shared = min(limit, self._limit or limit), False
+        some._limit, some._shared, some.unit = min(limit, self._limit or limit), False, None
         return some
 
     def shared(self) -> Stream:
         """Rows that share what their unit may add."""
         some = self._copy()
-        some._shared = True
+        some._shared, some.unit = True, None
         return some
 
     # what is read
@@ -292,11 +288,11 @@ class Stream:
 
     # where they fit in memory
 
-    def held(self, dtype: Any = np.float64) -> Any:
+    def held(self, dtype: Any = np.float64) -> Rows:
         """Rows in memory, their features as `dtype`, which must hold them exactly; these rows, if they are too many."""
         return loaded(self, dtype, KEPT)
 
-    def keep(self) -> Any:
+    def keep(self) -> Rows:
         """Rows in memory, with what queries make of them kept; these rows, if they are too many."""
         some = loaded(self, np.float64, KEPT // 8)
         return some if some is self else some.keep()
@@ -313,10 +309,15 @@ class Stream:
 
     def version(self) -> str:
         """A digest that is another one when the data is, as far as that can be told without reading it."""
+        if self._steps:
+            raise NotSupported("Rows that were mapped or sampled are not retried. Hint: hand over the rows themselves.")
         return self._source.version()
+
+    def roles(self) -> tuple[str, str, str]:
+        """The name and the type of the target, and the name of the unit."""
+        target = self._roles.target
+        kind = None if target is None else self._source.schema.field(target).type
+        return str(target), str(kind), str(self._roles.unit)
 
     def __repr__(self) -> str:
         return f"<Stream of {self._source.name}: {self.width} columns>"  # the number of rows is private
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("Rows are not pickled or copied: they stay where they are.")

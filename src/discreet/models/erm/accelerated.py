@@ -69,7 +69,7 @@ class Minimiser:
 
     def __call__(self, rows: Rows, b: Floats) -> Floats:
         """The coefficients, one line per class."""
-        mapped, a = _held(rows.map(self.image)), self._momentum
+        mapped, a = rows.map(self.image).held().keep(), self._momentum  # many sums are to come
         within = float(mapped.sum(BoundedSum(OneHot(_each, 1), name="rows"))[0]) <= self.rows
         x = low = v = np.zeros((self.columns, self.image.width))  # `low` is what rounding left out of x
         for _ in range(self.passes):
@@ -201,11 +201,3 @@ def _coordinates(batch: Batch) -> Floats:
 
 def _signs(y: NDArray[Any] | None, wanted: Floats) -> Floats:
     return np.where(y == wanted[:, None], 1.0, -1.0)
-
-
-def _held(rows: Any) -> Rows:
-    """Rows that are read many times, held in memory where the engine offers it and they are not too many."""
-    for offer in ("held", "keep"):
-        rows = getattr(rows, offer, lambda rows=rows: rows)()
-    held: Rows = rows
-    return held

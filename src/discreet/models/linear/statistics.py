@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.atomic import write_file
 from discreet.bounds import Bounds
 from discreet.budget import Budget
-from discreet.engines.opening import as_rows
+from discreet.engines.opening import in_memory
 from discreet.errors import VersionError
 from discreet.events import Composed
 from discreet.models.linear.part import Part
@@ -76,7 +76,7 @@ class Statistics:
         """The exact statistics of rows that need no protection. NOT private, and nothing is charged."""
         from discreet.models.linear.model import through_origin
 
-        rows = as_rows(X, y)
+        rows = in_memory(X, y)
         bounds = bounds.matched(rows.width, rows.columns)
         target, bounds = bounds.target, bounds if fit_intercept else through_origin(bounds)
         batch_X, batch_y = np.asarray(rows.whole(), np.float64), np.asarray(rows.targets(), np.float64)

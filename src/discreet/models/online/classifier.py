@@ -16,7 +16,7 @@ from discreet.bounds import Bounds
 from discreet.budget import Budget, Share, inside, radial
 from discreet.curator import Curator
 from discreet.engines import Rows
-from discreet.engines.opening import is_rows
+from discreet.engines.opening import in_memory, is_rows
 from discreet.errors import LedgerError, NotSupported
 from discreet.images import Scaled, missing
 from discreet.labels import ordered
@@ -244,7 +244,7 @@ class OnlineClassifier(LinearClassifier):
         from discreet.models.online.regret import exact_regret
 
         check_is_fitted(self, "release_")
-        rows = coded(X, y, self.classes_.tolist())
+        rows = in_memory(X, y, labels=True).coded(self.classes_.tolist())
         image = Shrunk(Scaled.by(self.bounds_, True), self.clip or math.sqrt(1 + rows.width / 2))
         return exact_regret(rows, image, self.loss, self.iterates_, np.asarray(rounds), float(self.radius))
 

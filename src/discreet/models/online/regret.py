@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines.memory import Memory
 from discreet.models.online.losses import MARGIN, Loss, Shrunk, Slopes
 from discreet.query import Batch
 
@@ -15,7 +16,7 @@ Floats = NDArray[np.float64]
 STEPS = 2000
 
 
-def exact_regret(rows: Any, image: Shrunk, loss: Loss, points: Floats, rounds: NDArray[Any], radius: float) -> float:
+def exact_regret(rows: Memory, image: Shrunk, loss: Loss, points: Floats, rounds: NDArray[Any], radius: float) -> float:
     """Σ loss(point of the row's round) - Σ loss(best point of the ball), over all rows. NOT PRIVATE.
 
     The best point is found by projected subgradient descent; what it misses makes the regret look smaller.

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.engines.opening import as_rows
+from discreet.engines.memory import Memory
+from discreet.engines.opening import in_memory
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.selection.candidates import candidate, fitted
@@ -22,7 +23,7 @@ def best_on_public(
     fewer public rows than private ones it leans to settings for more noise than there will be.
     """
     X, y = data
-    rows = as_rows(X, y, labels=estimator.labelled)
+    rows = in_memory(X, y, labels=estimator.labelled)
     dealt = list(rows.blocks(folds, Coins.fresh(rng)))
     total = np.zeros(len(settings))
     for held in range(folds):
@@ -34,8 +35,8 @@ def best_on_public(
     return int(total.argmin())
 
 
-def _joined(blocks: list[Any], labelled: bool) -> Any:
+def _joined(blocks: list[Memory], labelled: bool) -> Memory:
     X = np.concatenate([block.whole() for block in blocks])
-    joined = as_rows(X, np.concatenate([block.targets() for block in blocks]), labels=labelled)
+    joined = Memory(X, np.concatenate([block.targets() for block in blocks]), labels=labelled)
     joined.columns = blocks[0].columns
     return joined
