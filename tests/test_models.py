@@ -13,7 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.linear_model import LinearRegression as Ordinary
-from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, learning_curve
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -361,6 +361,29 @@ def test_warnings_point_at_the_line_that_fits(fit):
     ours = [one for one in caught if issubclass(one.category, DiscreetWarning)]
     assert {one.category for one in ours} >= {NoiseWarning, DeltaWarning, NotPrivateWarning}
     assert {one.filename for one in ours} == {__file__}
+
+
+def test_scores_that_nobody_paid_for_warn():
+    X, y = data(600)
+    half = X[:300]
+    model = LinearRegression(bounds=BOUNDS).fit(half, y[:300])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.score(X[300:], y[300:])
+        LinearRegression(bounds=BOUNDS).fit(X.tolist(), y).score(X, y)  # a list is not known again
+    with pytest.warns(LeakWarning, match=r"This score of LinearRegression .* Hint: score rows that were kept apart"):
+        model.score(X[:200], y[:200])  # a view of the same memory
+    frame = pd.DataFrame(X)
+    fitted = LinearRegression(bounds=BOUNDS).fit(frame, y)
+    with pytest.warns(LeakWarning, match="This score"):
+        fitted.score(frame, y)
+    with pytest.warns(LeakWarning, match=r"cross_validate \(its scores\) .* Hint: score public rows"):
+        cross_val_score(LinearRegression(bounds=BOUNDS), X, y, cv=2)
+    with pytest.warns(LeakWarning, match="learning_curve"):
+        learning_curve(LinearRegression(bounds=BOUNDS), X, y, cv=2, train_sizes=[0.5])
+    search = PrivateSearchCV(LinearRegression(bounds=BOUNDS), {"clip": [None, 2.0]}, strategy="public", public=(X, y))
+    with pytest.warns(LeakWarning, match="This score of PrivateSearchCV"):
+        search.fit(X, y).score(X, y)
 
 
 def test_pipelines_with_free_steps_are_quiet_and_others_warn():

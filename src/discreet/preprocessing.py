@@ -149,6 +149,8 @@ _SCORING = {  # what scores or learns on private rows, and what to do instead
     "_BaseStacking": "stack on public or invented rows",
     "SequentialFeatureSelector": "select on public or invented rows",
 }
+_VALIDATING = ("cross_validate", "learning_curve", "permutation_test_score", "validation_curve")
+_PAID = "score public rows, or use discreet.evaluate, whose scores are paid for"
 
 
 def leaks() -> dict[str, str]:
@@ -165,5 +167,11 @@ def leaks() -> dict[str, str]:
         else:
             hints = [_SCORING[base.__name__] for base in type(owner).__mro__ if base.__name__ in _SCORING]
             found |= {f"{type(owner).__name__} (its scores)": hint for hint in hints}
+        if frame.f_code.co_name in _VALIDATING and _is_sklearn(frame):
+            found[f"{frame.f_code.co_name} (its scores)"] = _PAID
         frame = frame.f_back
     return dict(sorted(found.items()))
+
+
+def _is_sklearn(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("sklearn.")

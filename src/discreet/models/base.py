@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import sys
 import warnings
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -32,6 +34,7 @@ from discreet.session import open_task, public_count, refuse_count, run_once
 from discreet.task import Task
 
 PRINTER = "sklearn.utils._pprint"
+_FITTED_ON: WeakKeyDictionary[Any, weakref.ref[Any]] = WeakKeyDictionary()  # the table of the last fit, while it lives
 
 
 class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
@@ -103,6 +106,7 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
             if attempt is not None:
                 self._become(before, found)
         self._warn_after(budget, rows)
+        self._remember_table(X)
         return self
 
     def _run(self, rows: Rows, account: Ledger, budget: Budget, public: dict[str, Any]) -> dict[str, Any]:
@@ -238,6 +242,26 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
     def _warn_after(self, budget: Budget, rows: Rows) -> None:
         """Warn of what the release tells, once it is there to stay."""
 
+    def _remember_table(self, X: Any) -> None:
+        """Remember which table was fitted, by a weak reference: nothing of it is kept."""
+        try:
+            _FITTED_ON[self] = weakref.ref(X)
+        except TypeError:  # a list has no weak references
+            _FITTED_ON.pop(self, None)
+
+    def _warn_of_training_rows(self, X: Any) -> None:
+        """Warn if a score is of the training rows: it is exact, and nobody paid for it."""
+        refer = _FITTED_ON.get(self)
+        table = None if refer is None else refer()
+        if table is not None and _is_same_table(table, X):
+            warnings.warn(
+                f"This score of {type(self).__name__} is of the rows that it was fitted on: it is exact and unpaid, so NOT "
+                "private, and too good. Hint: score rows that were kept apart, or use discreet.evaluate, which pays "
+                "for its scores.",
+                LeakWarning,
+                stacklevel=outside(),
+            )
+
     def __copy__(self) -> Self:
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
@@ -274,6 +298,15 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
         return tags
 
 
+def _is_same_table(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    try:
+        return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and np.shares_memory(one, other, 10_000)
+    except np.exceptions.TooHardError:
+        return False
+
+
 def _shown(params: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters to be shown: who rows belong to is not for show."""
     units = {name: value for name, value in params.items() if name.split("__")[-1] == "unit" and value is not None}
@@ -301,3 +334,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         assert self.bounds_.target is not None
         linear = np.clip(X, self.bounds_.lower, self.bounds_.upper) @ self.coef_ + self.intercept_
         return np.clip(np.where(np.isfinite(X).all(axis=1), linear, np.nan), *self.bounds_.target)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² on these rows: exact, so it is private only if they are public; training rows bring a warning."""
+        self._warn_of_training_rows(X)
+        return float(super().score(X, y, sample_weight))

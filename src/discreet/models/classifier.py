@@ -147,6 +147,11 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             return np.repeat(self.classes_, len(scores))
         return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on these rows: exact, so it is private only if they are public; training rows bring a warning."""
+        self._warn_of_training_rows(X)
+        return float(super().score(X, y, sample_weight))
+
     def _within(self, X: Any) -> Floats:
         """Rows to predict for, within the bounds."""
         check_is_fitted(self, "release_")

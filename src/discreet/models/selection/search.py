@@ -222,6 +222,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         self._remember_columns(X, rows)
         note = "chosen on public rows"
         self.release_ = replace(model.release_, name=type(self).__name__, notes=(*model.release_.notes, note))
+        self._remember_table(X)
         return budget, rows
 
     def _fit(self, task: Task) -> None:
@@ -384,6 +385,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
 
     def score(self, X: Any, y: Any) -> float:
         """The winner's score on rows of yours: not private, for those who hold them."""
+        self._warn_of_training_rows(X)
         check_is_fitted(self, "release_")
         return float(self.best_estimator_.score(X, y))
 
