@@ -256,8 +256,8 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
         if table is not None and _is_same_table(table, X):
             warnings.warn(
                 f"This score of {type(self).__name__} is of the rows that it was fitted on: it is exact and unpaid, so "
-                "NOT private, and too good. Hint: score rows that were kept apart, or use discreet.evaluate, which pays "
-                "for its scores.",
+                "NOT private, and too good. Hint: score rows that were kept apart, or use discreet.evaluate, which "
+                "pays for its scores.",
                 LeakWarning,
                 stacklevel=outside(),
             )
