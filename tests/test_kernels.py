@@ -7,7 +7,6 @@ from fractions import Fraction
 from importlib import import_module
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_circles, make_moons
@@ -39,6 +38,7 @@ from discreet.models.sgd import SGDClassifier
 from discreet.noise import deviation_of
 from discreet.query import Batch, BoundedSum
 
+from .lazy import pd
 from .sabotage import caught
 
 BOUNDS = Bounds(-1, 1, target=(-2, 2))

@@ -5,7 +5,6 @@ import json
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn import linear_model
 from sklearn.base import clone
@@ -18,6 +17,8 @@ from discreet.checks.specimens import prepared
 from discreet.events import Gaussian, flatten
 from discreet.models import ElasticNet, Lasso, LinearRegression, Ridge, Statistics
 from discreet.models.linear.ssp import true_budget
+
+from .lazy import pd
 
 PURE = ("robust", "functional")
 METHODS = ("auto", "ssp", "adassp", "robust", "functional", "output", "ptr", "posterior")

@@ -5,7 +5,6 @@ import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csc_matrix, csr_array
@@ -46,6 +45,8 @@ from discreet.models import (
     SGDClassifier,
 )
 from discreet.preprocessing import BoundsScaler, OneHotEncoder
+
+from .lazy import pd
 
 BOUNDS = Bounds(-1, 1, target=(-4, 4))
 TWO = Bounds(-1, 1, classes=(0, 1))

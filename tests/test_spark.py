@@ -12,7 +12,6 @@ import threading
 from decimal import Decimal
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -29,6 +28,8 @@ from discreet.mechanisms.coins import Coins
 from discreet.models import LinearRegression, LogisticRegression
 from discreet.query import BoundedSum, OneHot, Together
 from discreet.stats import histogram, mean, quantile
+
+from .lazy import pd
 
 pytestmark = [
     pytest.mark.catalogue("DI7"),
