@@ -36,14 +36,14 @@ def stream(seed):
     return Keystream.seeded(int.from_bytes(hashlib.sha256(f"{word}\0{seed}".encode()).digest()[:8]))
 
 
-def catch(run, *pair, runs, **options):
-    """How many runs it takes to prove that a broken mechanism is broken: at most so many, and at least `FIRST`.
+def catch(run, *pair, runs, first=FIRST, **options):
+    """How many runs it takes to prove that a broken mechanism is broken: at most so many, and at least `first`.
 
     Parameters
     ----------
     run, pair, options : as `discreet.audit` takes them.
     """
-    found = _attack(run, *pair, runs=TIMES * runs, first_look=min(FIRST, runs), **options)
+    found = _attack(run, *pair, runs=TIMES * runs, first_look=min(first, runs), **options)
     assert found.violated, f"not caught: {found}"
     print(f"\nsabotaged: {found}")  # shown by pytest -s
     return found.runs
@@ -63,20 +63,21 @@ def _attack(run, *pair, **options):
         return audit(run, *pair, confidence=SURE, **options)
 
 
-def caught(run, pair, runs, monkeypatch, factor, *kinds, delta=0.0):
+def caught(run, pair, runs, monkeypatch, factor, *kinds, delta=0.0, first=FIRST):
     """Audit a twin of a mechanism until it is caught, and then the mechanism, as often; the seed is fixed.
 
     Parameters
     ----------
     run, pair : a function of a data set, or an estimator; two neighbouring data sets, or () for its worst case.
     runs : the twin must be caught with so many.
+    first : runs before the first look; all of them, where only all of them tell enough.
     factor, kinds : as in `weaken`.
     delta : at which ε is bounded.
     """
     monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", stream(2033))
     with monkeypatch.context() as patch:
         weaken(patch, factor, *kinds)
-        needed = catch(run, *pair, runs=runs, delta=delta)
+        needed = catch(run, *pair, runs=runs, first=first, delta=delta)
     return acquit(run, *pair, runs=needed, delta=delta)
 
 

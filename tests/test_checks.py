@@ -32,6 +32,7 @@ from discreet.models import LinearRegression
 from discreet.query import BoundedSum
 
 from .sabotage import acquit, catch, caught, stream, weaken
+from .variants import CHECKS, PAIRS, VARIANTS
 
 pytestmark = pytest.mark.slow
 
@@ -51,6 +52,11 @@ OF_STATISTICS = [check for check in statistic_checks() if check.__name__ != "che
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_estimators(name, check):
     check(generous(checks.prepared(ESTIMATORS[name])))
+
+
+@pytest.mark.parametrize(("name", "check"), PAIRS)
+def test_variants(name, check):
+    CHECKS[check](checks.prepared(VARIANTS[name][0]))
 
 
 @pytest.mark.parametrize("check", OF_STATISTICS, ids=lambda check: check.__name__)
@@ -133,6 +139,11 @@ def test_audits_of_estimators(name, monkeypatch):
 def test_audits_of_other_estimators(name):
     """Their twins need no more runs in the tests that are named."""
     acquit(most_telling(generous(checks.prepared(ESTIMATORS[name]))), runs=600)
+
+
+@pytest.mark.audit
+def test_an_audit_of_the_pure_line(monkeypatch):
+    caught(most_telling(checks.prepared(LinearRegression(1.0, 0.0))), (), 4800, monkeypatch, 1 / 10)
 
 
 @pytest.mark.audit

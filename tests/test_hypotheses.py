@@ -9,7 +9,6 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from discreet import Bounds, Budget, BudgetExceeded, Ledger
-from discreet.checks import check_audit, estimator_checks
 from discreet.checks.specimens import Spy
 from discreet.engines.memory import Memory
 from discreet.events import Choice
@@ -264,11 +263,3 @@ def test_audit_of_worst_case_neighbours(neighbours, seeded, monkeypatch):
         patch.setattr("discreet.models.hypotheses.exponential", lambda s, e, *rest: exponential(s, 4 * e, *rest))
         needed = catch(model, *pair, runs=1200)
     assert acquit(model, *pair, runs=needed).declared_epsilon == 1.0
-
-
-@pytest.mark.slow
-def test_private_checks():
-    """All but the audit, which is above. Labels are numbers: one check does arithmetic with them."""
-    for check in estimator_checks():
-        if check is not check_audit:
-            check(HypothesisClass(epsilon=8.0, bounds=Bounds([-1.0] * 3, [1.0] * 3, classes=(0.0, 1.0))))

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from discreet import Bounds, Budget, Ledger, NoiseWarning, NotPrivateWarning, NotSupported
 from discreet.accounting import epsilon
-from discreet.checks import behaviour, estimator_checks, prepared
+from discreet.checks import behaviour, prepared
 from discreet.events import Gaussian, Pure, Sampled, flatten
 from discreet.models import LinearSVC, LogisticRegression, SGDClassifier
 from discreet.models.logistic import counts, descent, moments, standard, together, walk
@@ -210,26 +210,6 @@ def test_so_many_columns_are_too_many_for_so_few_rows(model):
     with warnings.catch_warnings():
         warnings.simplefilter("error", NoiseWarning)
         model.set_params(epsilon=1.0).fit(X[:, :2], X[:, 0] > 0)
-
-
-def test_checks_for_what_is_public_and_what_is_not():
-    for options in (
-        {"n": 211},
-        {"neighbours": "replace-one"},
-        {"fit_intercept": False},
-        {"delta": 0.0},
-        {"clip": None},
-    ):
-        for check in estimator_checks():
-            if check is not behaviour.check_audit and check is not behaviour.check_stated_noise:
-                check(prepared(LogisticRegression(**({"epsilon": 4.0} | options))))
-
-
-@pytest.mark.parametrize("method", ["gradient", "quadratic"])
-def test_the_other_methods_behave(method):
-    for check in estimator_checks():
-        if check is not behaviour.check_audit:
-            check(prepared(LogisticRegression(4.0, method=method)))
 
 
 @pytest.mark.slow

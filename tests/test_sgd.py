@@ -17,10 +17,6 @@ from discreet.audit import audit
 from discreet.budget import inside, radial
 from discreet.checks import (
     SURE,
-    check_bad_rows_add_nothing,
-    check_hostile_rows,
-    estimator_checks,
-    prepared,
 )
 from discreet.checks.behaviour import most_telling
 from discreet.curator import Curator
@@ -38,6 +34,7 @@ from discreet.progress import Bar
 from discreet.query import Batch
 
 from .sabotage import acquit, catch, caught
+from .variants import FAST, PURE, WHOLE
 
 # hardly any rows are what many of these ask for
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.NoiseWarning")
@@ -48,10 +45,8 @@ SLOPE = np.array([2.0, -1.0, 0.5])
 
 @pytest.fixture(autouse=True)
 def seeded(monkeypatch, request):
-    """The same noise in every run of a test: what passes once passes always. (Not where fresh noise is asked for.)"""
+    """The same noise in every run of a test: what passes once passes always."""
     monkeypatch.setattr(request.module, "RNG", np.random.default_rng(0), raising=False)
-    if request.node.originalname == "test_common_checks":
-        return
     monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", Keystream.seeded(2027))
 
 
@@ -174,10 +169,6 @@ def test_without_an_intercept():
 
 # What it costs ----------------------------------------------------------------------------------------
 
-FAST = {"epochs": 0.4, "rate": 0.1}  # four lots
-PURE = {"noise": "pure", "delta": 0.0, "epochs": 2, "rate": 0.25}
-WHOLE = {"rate": 1.0, "epochs": 3, "n": 200}
-
 
 @pytest.mark.catalogue("CL4")
 def test_the_plan_is_one_sampled_event_repeated():
@@ -209,36 +200,6 @@ def test_passes_share_epsilon_and_batches_do_not():
         part = model.release_.parts[-1]
         # sensitivity 0.2, a radius of Gamma(3) per ε/passes: each coordinate has deviation √4·0.2·passes
         assert part.std == pytest.approx(2 * 0.2 * passes, rel=1e-4)
-
-
-def lean(estimator, options):
-    return prepared(estimator).set_params(epsilon=4.0, **options)
-
-
-# Sampled rows in another order are another sample, and the rest is tested below in other ways.
-SKIPPED = {
-    "check_engines_agree",
-    "check_hostile_rows",
-    "check_bad_rows_add_nothing",
-    "check_audit",
-    "check_stated_noise",
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [FAST, FAST | {"clip": "adaptive"}, PURE, WHOLE], ids=str)
-@pytest.mark.parametrize("kind", [SGDClassifier, SGDRegressor])
-@pytest.mark.parametrize(
-    "check", [check for check in estimator_checks() if check.__name__ not in SKIPPED], ids=lambda check: check.__name__
-)
-def test_common_checks(kind, check, options):
-    check(lean(kind(), options))
-
-
-@pytest.mark.parametrize("options", [PURE, WHOLE], ids=str)
-@pytest.mark.parametrize("check", [check_hostile_rows, check_bad_rows_add_nothing], ids=lambda check: check.__name__)
-def test_hostile_rows(check, options):
-    check(lean(SGDRegressor(), options))
 
 
 @pytest.mark.parametrize("options", [FAST, PURE, WHOLE], ids=str)

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC as Ordinary
 
 from discreet import Bounds, Budget, Ledger, NotPrivateWarning
 from discreet.accounting import epsilon
-from discreet.checks import check_audit, check_hostile_rows, check_stated_noise, check_units, estimator_checks, prepared
+from discreet.checks import check_audit, check_hostile_rows, check_stated_noise, prepared
 from discreet.checks.specimens import Spy as Counting
 from discreet.engines.memory import Memory
 from discreet.models.svm import LinearSVC
@@ -240,18 +240,6 @@ def test_breast_cancer():
                 model = LinearSVC(total, 1e-6, bounds=bounds, random_state=seed).fit(X[old], y[old])
             scores.append(model.score(X[new], y[new]))
         assert np.mean(scores) > least
-
-
-@pytest.mark.parametrize("check", [c for c in estimator_checks() if c not in SLOW], ids=lambda check: check.__name__)
-@pytest.mark.parametrize(("method", "delta"), METHODS[1:3])  # the first is the default, checked with all estimators
-def test_checks_of_private_estimators(method, delta, check):
-    if check is check_units and not delta:
-        pytest.skip("a limit on the rows has to be public, and where some of a unit's rows are left out there is none")
-    check(copy.deepcopy(prepared(LinearSVC(8.0, delta, method=method, **public(delta, 1000)))))
-
-
-def test_hostile_rows():
-    check_hostile_rows(prepared(LinearSVC(0.5, 1e-6, method="output")))
 
 
 @pytest.mark.slow
