@@ -64,7 +64,7 @@ def _attack(run, *pair, **options):
 
 
 def caught(run, pair, runs, monkeypatch, factor, *kinds, delta=0.0, first=FIRST):
-    """Audit a twin of a mechanism until it is caught, and then the mechanism, as often; the seed is fixed.
+    """Audit a twin of a mechanism until it is caught, and the mechanism as often; the seed is fixed.
 
     Parameters
     ----------
@@ -75,10 +75,11 @@ def caught(run, pair, runs, monkeypatch, factor, *kinds, delta=0.0, first=FIRST)
     delta : at which ε is bounded.
     """
     monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", stream(2033))
+    honest = acquit(run, *pair, runs=runs, delta=delta) if runs <= first else None  # where there is only one look
     with monkeypatch.context() as patch:
         weaken(patch, factor, *kinds)
         needed = catch(run, *pair, runs=runs, first=first, delta=delta)
-    return acquit(run, *pair, runs=needed, delta=delta)
+    return honest or acquit(run, *pair, runs=needed, delta=delta)
 
 
 def weaken(monkeypatch, factor, *kinds):
