@@ -534,7 +534,9 @@ WORKERS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("message", WORKERS)
+@pytest.mark.parametrize(
+    "message", ["no module discreet", *(pytest.param(one, marks=pytest.mark.integration) for one in list(WORKERS)[1:])]
+)
 def test_workers_must_have_the_package_and_the_python(spark, visits, tmp_path, monkeypatch, message):
     """Workers of another Python: one that starts with a line which takes the package away, or makes it another."""
     (tmp_path / "sitecustomize.py").write_text(WORKERS[message])
@@ -596,6 +598,7 @@ def test_failures_are_told_by_their_kind(said, reason):
 
 
 @pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.catalogue("CO6")
 def test_a_session_that_stops(spark, visits, tmp_path, measured):
     """The last one here: it stops sessions, between two passes and in the middle of one.
