@@ -31,7 +31,7 @@ def deal(plan: Plan) -> tuple[Event, ...]:
 
 @lru_cache(maxsize=256)
 def _calibrate(*of_plan: Any) -> tuple[Event, ...]:
-    """The events of a plan. All that they follow from is public, and plans are made anew in every fit: so it is kept."""
+    """The events of a plan, kept: they follow from what is public, and every fit makes its plan anew."""
     plan = Plan(*of_plan)
     epsilon, delta = plan.budget.epsilon, plan.budget.delta
     pairs = list(zip(plan.parts, plan.weights, strict=True))
