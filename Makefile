@@ -43,7 +43,7 @@ test check integration audit durations: export OPENBLAS_NUM_THREADS ?= 1
 test check integration audit durations: export PYTHONDONTWRITEBYTECODE :=
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
-test: $(VENV)/.installed-test java  ## all tests but the next two, doctests and the examples in the docs: five minutes
+test: $(VENV)/.installed-test java  ## all tests but the next two, doctests and the examples in the docs
 	$(PYTEST) -m "not integration"
 
 check: style  ## style, types, import directions, doctests, fast tests
