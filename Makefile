@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo java test check style fast docs bench studies format proofs clean
+.PHONY: help demo java test check integration audit durations style fast docs bench studies format proofs clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -38,13 +38,28 @@ java:
 	  || echo "*** NO JAVA: THE TESTS OF SPARK ARE SKIPPED. Install openjdk-17-jre-headless (or set JAVA_HOME). ***"
 
 # as many workers as cores: more threads of linear algebra would only be in each other's way
-test check: export OPENBLAS_NUM_THREADS ?= 1
+test check integration audit durations: export OPENBLAS_NUM_THREADS ?= 1
+# compiled once, not by every process that a test starts
+test check integration audit durations: export PYTHONDONTWRITEBYTECODE :=
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
-test: $(VENV)/.installed-test java  ## all tests, doctests and the examples in the docs
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+test: $(VENV)/.installed-test java  ## all tests but the next two, doctests and the examples in the docs
+	$(PYTEST) -m "not integration"
 
 check: style  ## style, types, import directions, doctests, fast tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
+	$(PYTEST) -m "not slow and not integration"
+
+integration: $(VENV)/.installed-test java  ## tests that need a server, a cluster or many processes
+	bash .ci/postgres $(PYTEST) -m integration tests
+
+audit: $(VENV)/.installed-test  ## audits of noise, with ten times as many runs and new noise (NOISE=word repeats it)
+	@echo "NOISE=$(NOISE)"
+	DISCREET_AUDIT_TIMES=10 DISCREET_TEST_NOISE=$(NOISE) $(PYTEST) -m audit tests
+
+audit: NOISE := $(or $(NOISE),$(shell od -An -N4 -tx4 /dev/urandom | tr -d ' '))
+
+durations: $(VENV)/.installed-test java  ## the tests, and the record of how long each file takes, for their order
+	DISCREET_TEST_DURATIONS=tests/durations.json $(PYTEST) -m "not integration"
 
 style: $(VENV)/.installed-test $(VENV)/.installed-check  ## style and types alone
 	$(BIN)/ruff check src tests benchmarks examples

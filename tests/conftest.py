@@ -16,6 +16,8 @@ from hypothesis import settings
 
 from discreet.mechanisms import keystream
 
+from .durations import Durations, longest_first
+
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 NOISE = os.environ.get("DISCREET_TEST_NOISE", "")
@@ -36,6 +38,7 @@ class Alike:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
+        longest_first(items)
         if ORDER:  # files in another order, and within each its tests; what a file shares is still made once
             items.sort(key=lambda item: (digest(ORDER, item.nodeid.split("::")[0]), digest(ORDER, item.nodeid)))
 
@@ -63,3 +66,5 @@ class Alike:
 
 def pytest_configure(config):
     config.pluginmanager.register(Alike(), "alike everywhere")
+    if path := os.environ.get("DISCREET_TEST_DURATIONS"):
+        config.pluginmanager.register(Durations(path), "durations")

@@ -1,6 +1,8 @@
 """Audits that can fail: the same one passes a mechanism and catches its twin whose noise is too small."""
 
+import hashlib
 import math
+import os
 import warnings
 from dataclasses import replace
 from fractions import Fraction
@@ -22,27 +24,62 @@ from discreet.models.sgd import design
 from discreet.noise import size_of
 
 SURE = 1 - 1e-6
+FIRST = 300  # runs before the first look
+TIMES = int(os.environ.get("DISCREET_AUDIT_TIMES", "1"))  # `make audit` asks for more runs, of noise that is new
 
 
-def caught(run, pair, runs, monkeypatch, factor, *kinds, delta=0.0):
-    """Audit a mechanism, and then its twin, as often: a sound one fails with probability below 1e-6; the seed is fixed.
+def stream(seed):
+    """The same noise in every run of a test: what is caught once is caught always. Other noise in a `make audit`."""
+    if TIMES == 1:
+        return Keystream.seeded(seed)
+    word = os.environ.get("DISCREET_TEST_NOISE", "")
+    return Keystream.seeded(int.from_bytes(hashlib.sha256(f"{word}\0{seed}".encode()).digest()[:8]))
+
+
+def catch(run, *pair, runs, first=FIRST, **options):
+    """How many runs it takes to prove that a broken mechanism is broken: at most so many, and at least `first`.
 
     Parameters
     ----------
-    run, pair : a function of a data set, or an estimator; two neighbouring data sets.
+    run, pair, options : as `discreet.audit` takes them.
+    """
+    found = _attack(run, *pair, runs=TIMES * runs, first_look=min(first, runs), **options)
+    assert found.violated, f"not caught: {found}"
+    print(f"\nsabotaged: {found}")  # shown by pytest -s
+    return found.runs
+
+
+def acquit(run, *pair, runs, **options):
+    """Audit a sound mechanism, as often as its broken twin had to be: fails with probability below 1e-6."""
+    found = _attack(run, *pair, runs=TIMES * runs, **options)
+    assert not found.violated, str(found)
+    print(f"\nhonest: {found}")
+    return found
+
+
+def _attack(run, *pair, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoiseWarning)  # hardly any rows are what is asked for
+        return audit(run, *pair, confidence=SURE, **options)
+
+
+def caught(run, pair, runs, monkeypatch, factor, *kinds, delta=0.0, first=FIRST):
+    """Audit a twin of a mechanism until it is caught, and the mechanism as often; the seed is fixed.
+
+    Parameters
+    ----------
+    run, pair : a function of a data set, or an estimator; two neighbouring data sets, or () for its worst case.
+    runs : the twin must be caught with so many.
+    first : runs before the first look; all of them, where only all of them tell enough.
     factor, kinds : as in `weaken`.
     delta : at which ε is bounded.
     """
-    monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", Keystream.seeded(2033))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoiseWarning)  # hardly any rows are what is asked for
-        honest = audit(run, *pair, runs=runs, delta=delta, confidence=SURE)
-        assert not honest.violated, str(honest)
-        with monkeypatch.context() as patch:
-            weaken(patch, factor, *kinds)
-            broken = audit(run, *pair, runs=runs, delta=delta, confidence=SURE)
-    assert broken.violated, f"not caught: {broken}"
-    print(f"\nhonest: {honest}\nsabotaged: {broken}")  # shown by pytest -s
+    monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", stream(2033))
+    honest = acquit(run, *pair, runs=runs, delta=delta) if runs <= first else None  # where there is only one look
+    with monkeypatch.context() as patch:
+        weaken(patch, factor, *kinds)
+        needed = catch(run, *pair, runs=runs, first=first, delta=delta)
+    return honest or acquit(run, *pair, runs=needed, delta=delta)
 
 
 def weaken(monkeypatch, factor, *kinds):

@@ -5,7 +5,6 @@ import os
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -20,6 +19,8 @@ from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.noise import finer
 from discreet.query import BoundedSum, OneHot, Together
+
+from .lazy import pd
 
 BUDGET = Budget(1.0, 1e-6)
 
@@ -175,7 +176,7 @@ def test_lots_cannot_be_drawn_twice_or_mixed_up():
         Budget(1.0).lots(1, 0.5, 1)
 
 
-@pytest.mark.parametrize("make", [lambda X: X, pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("make", [lambda X: X, lambda X: pd.DataFrame(X), pl.DataFrame])
 def test_samples_hold_each_row_with_the_stated_probability(make):
     """Binomial(100_000, 0.2): more than 6 deviations (760) off has probability below 1e-8, and the seed is fixed."""
     rows = Memory(make(np.ones((100_000, 2))), np.ones(100_000))

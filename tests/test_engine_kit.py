@@ -3,7 +3,6 @@
 import copy
 
 import numpy as np
-import pandas as pd
 import polars
 import pytest
 
@@ -18,13 +17,19 @@ from discreet.mechanisms.coins import Coins
 from discreet.models import LinearRegression, LinearSVC, SGDClassifier
 from discreet.reading import Reading, Watched
 
+from .lazy import pd
+
 pytestmark = [
     pytest.mark.catalogue("EN1"),
     pytest.mark.filterwarnings("ignore::discreet.NotPrivateWarning", "ignore::discreet.NoiseWarning"),
 ]
 
 
-def maker(engine, kind=pd.DataFrame):
+def frame(columns):
+    return pd.DataFrame(columns)
+
+
+def maker(engine, kind=frame):
     """What makes rows of columns, as the kit asks for them."""
 
     def make(columns, target, unit):
@@ -37,7 +42,7 @@ def maker(engine, kind=pd.DataFrame):
     return make
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, polars.DataFrame])
+@pytest.mark.parametrize("kind", [frame, polars.DataFrame])
 @pytest.mark.parametrize("check", engine_checks(), ids=lambda check: check.__name__)
 def test_the_engine_in_memory_passes_its_own_kit(kind, check):
     check(maker(Memory, kind))

@@ -136,11 +136,17 @@ def spark(tmp_path_factory):
     session.stop()
 
 
+# a sum, passes over lots, and descent; each job takes a while, so all others wait for `make integration`
+SMOKE = ("LinearRegression", "LogisticRegression", "SGDClassifier", "stats.mean")
+
+
 @pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("unit", ["rows", "shares"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [name if name in SMOKE else pytest.param(name, marks=pytest.mark.integration) for name in NAMES]
+)
 def test_spark(spark, name, unit):
     """Sums are the same for any partitions; a coin by a row's place only if the rows are in the places they had."""
     placed = unit == "rows" and getattr(prepared(name), "coins", False)

@@ -14,7 +14,6 @@ from scipy.stats import gamma, kstest, norm
 
 from discreet import Bounds, Budget, Ledger
 from discreet.accounting import epsilon
-from discreet.audit import audit
 from discreet.budget import inside, minimum, radial
 from discreet.curator import Curator
 from discreet.engines.memory import Memory
@@ -31,7 +30,7 @@ from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 from discreet.task import Task
 
-from .sabotage import caught
+from .sabotage import acquit, catch, caught, stream
 
 SURE = 1 - 1e-6
 LOSSES = [Logistic(), HuberHinge(0.5), HuberHinge(0.05)]
@@ -89,7 +88,7 @@ def minimiser(d, loss, strength, *, columns=1, radius=32.0, finest=2.0**-14, row
 @pytest.fixture
 def seeded(monkeypatch):
     """The same noise in every run of a test: what is caught once is caught always."""
-    monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", Keystream.seeded(2031))
+    monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", stream(2031))
 
 
 # Losses and rows -------------------------------------------------------------------------------------
@@ -712,16 +711,15 @@ def tight(budget, strength=40.0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("budget", "runs"), [(Budget(2.0), 600), (Budget(8.0, 1e-6), 700)])
-def test_audit_of_output_perturbation_is_nearly_tight(budget, runs, seeded, monkeypatch):
+@pytest.mark.audit
+@pytest.mark.parametrize("budget", [Budget(2.0), Budget(8.0, 1e-6)])
+def test_audit_of_output_perturbation_is_nearly_tight(budget, seeded, monkeypatch):
     """Sound: no alarm. With half the noise, or a third of the pure one: caught. Confidence 1 - 1e-6, a fixed seed."""
-    result = audit(tight(budget), EMPTY, SINGLE, runs=200, confidence=SURE)
-    assert not result.violated, str(result)
-    honest = NoisyMinimum.sensitivity
-    monkeypatch.setattr(
-        NoisyMinimum, "sensitivity", lambda self, budget: honest(self, budget) / (2 if budget.delta else 3)
-    )
-    assert audit(tight(budget), EMPTY, SINGLE, runs=runs, confidence=SURE).violated
+    honest, factor = NoisyMinimum.sensitivity, 2 if budget.delta else 3
+    with monkeypatch.context() as patch:
+        patch.setattr(NoisyMinimum, "sensitivity", lambda self, budget: honest(self, budget) / factor)
+        needed = catch(tight(budget), EMPTY, SINGLE, runs=1200)
+    acquit(tight(budget), EMPTY, SINGLE, runs=needed)
 
 
 def test_laplace_noise_calibrated_to_the_length_is_caught():
@@ -743,14 +741,16 @@ def shrink_the_term(monkeypatch, factor):
 
 
 @pytest.mark.slow
+@pytest.mark.audit
 @pytest.mark.catalogue("CL2")
 @pytest.mark.parametrize(("method", "budget"), [(objective, Budget(4.0, 1e-6)), (objective_pure, Budget(2.0))])
 def test_random_terms_too_small_are_caught(method, budget, seeded, monkeypatch):
     """At confidence 1 - 1e-6, from a fixed seed; the honest method passes the same test."""
     run = whole(method, budget, loss=HuberHinge(0.5), strength=100.0)
-    assert not audit(run, EMPTY, SINGLE, runs=250, confidence=SURE).violated  # with 150, ε > 1.8 is out of reach
-    shrink_the_term(monkeypatch, 0.4)
-    assert audit(run, EMPTY, SINGLE, runs=600, confidence=SURE).violated
+    with monkeypatch.context() as patch:
+        shrink_the_term(patch, 0.4)
+        needed = catch(run, EMPTY, SINGLE, runs=1200)
+    acquit(run, EMPTY, SINGLE, runs=needed)
 
 
 def test_rows_longer_than_one_are_caught(seeded, monkeypatch):
@@ -759,4 +759,4 @@ def test_rows_longer_than_one_are_caught(seeded, monkeypatch):
         Unit, "__call__", lambda self, batch: 2.0 * GRID.limit * np.eye(1, self.width).repeat(len(batch), 0)
     )
     monkeypatch.setattr("discreet.models.erm.accelerated.CHUNK", 64)
-    assert audit(tight(Budget(8.0, 1e-6)), EMPTY, SINGLE, runs=500, confidence=SURE).violated
+    catch(tight(Budget(8.0, 1e-6)), EMPTY, SINGLE, runs=600)

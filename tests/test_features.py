@@ -4,7 +4,6 @@ import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csc_matrix, csr_array
@@ -29,6 +28,8 @@ from discreet.features.arithmetic import cosine, direction, halvings
 from discreet.models import LinearRegression
 from discreet.preprocessing import learns_from_data
 from discreet.query import Batch, BoundedSum
+
+from .lazy import pd
 
 WIDTH = 16
 BOUNDS = Bounds(-2, 2)

@@ -5,7 +5,6 @@ import math
 from inspect import isabstract
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from sklearn.linear_model import LinearRegression as Plain
@@ -22,6 +21,8 @@ from discreet.evaluate.frontier import Run
 from discreet.evaluate.owners import epsilon_of
 from discreet.models import LinearRegression, LogisticRegression, Ridge
 from discreet.preprocessing import BoundsScaler
+
+from .lazy import pd
 
 BOUNDS = Bounds(-1, 1, target=(-2, 2))
 DATA = simulate("regression", bounds=BOUNDS, d=2, n=500, expected=0.8, random_state=3)

@@ -144,3 +144,13 @@ def test_public_names():
     assert epsilon(Gaussian(2.0)) > 0 and 0 < delta(Laplace(0.5), epsilon=1) < 1 and noise_multiplier(1, 1e-5) > 1
     assert discrete_laplace(3.0, 5).dtype == discrete_gaussian(3.0, 5).dtype == "int64"
     assert LinearRegression().get_params()["neighbours"] == "add-remove"
+
+
+def test_files_of_tests_import_heavy_packages_when_a_test_needs_them():
+    """Every worker imports every file: at the top of one, there is none of these."""
+    heavy = {"pyspark", "pandas", "opendp", "dp_accounting", "duckdb", "sqlalchemy"}
+    for path in Path(__file__).parent.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not heavy & {name.partition(".")[0] for name in names}, path.name

@@ -5,7 +5,6 @@ import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
@@ -22,6 +21,8 @@ from discreet.models import (
     Ridge,
     SGDClassifier,
 )
+
+from .lazy import pd
 
 X = np.random.default_rng(0).uniform(-1, 1, (6000, 2))
 SIDE = (X[:, 0] > 0).astype(int)

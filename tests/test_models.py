@@ -5,7 +5,6 @@ import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csc_matrix, csr_array
@@ -47,6 +46,8 @@ from discreet.models import (
 )
 from discreet.preprocessing import BoundsScaler, OneHotEncoder
 
+from .lazy import pd
+
 BOUNDS = Bounds(-1, 1, target=(-4, 4))
 TWO = Bounds(-1, 1, classes=(0, 1))
 SLOPE = np.array([1.0, -2.0, 0.5])
@@ -77,10 +78,11 @@ OF_CLASSIFIERS = {
 
 @pytest.mark.parametrize("name", private_estimators())
 @pytest.mark.slow
-def test_scikit_learns_own_checks(name):
+def test_scikit_learns_own_checks(name, monkeypatch):
     estimator = clone(private_estimators()[name]).set_params(epsilon=1e6, bounds=Bounds(-10, 10, target=(-300, 300)))
     if "draws" in estimator.get_params():
         estimator.set_params(draws=60, chains=1)  # what is checked does not depend on how many there are
+        monkeypatch.setattr("discreet.models.linear.hamiltonian.WINDOWS", (20, 30))  # nor on how well they have mixed
     excuses = EXCUSES | (OF_CLASSIFIERS if is_classifier(estimator) else {}) | OWN.get(name, {})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

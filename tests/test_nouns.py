@@ -6,7 +6,6 @@ import pickle
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from discreet import Bounds, Budget, Ledger, Release, VersionError
@@ -25,6 +24,8 @@ from discreet.events import (
     Sampled,
     flatten,
 )
+
+from .lazy import pd
 
 EVENTS = [
     Gaussian(1.5),

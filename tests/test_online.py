@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from discreet import Bounds, Budget, BudgetExceeded, Ledger, LedgerError, NotPrivateWarning, checks
 from discreet.accounting import epsilon, mu
 from discreet.audit import audit
-from discreet.checks import SURE, estimator_checks
+from discreet.checks import SURE
 from discreet.checks.specimens import Spy
 from discreet.engines.memory import Memory
 from discreet.errors import ReadError
@@ -427,16 +427,6 @@ def test_forgetting_that_a_round_is_measured_again_is_caught(monkeypatch, seeded
     """Noise for one measurement, where a round enters all later ones: a tree of 8 rounds has four lengths."""
     monkeypatch.setattr("discreet.models.online.running.root_above", lambda squared: Fraction(1))
     assert attacked("tree", horizon=8, runs=300).violated
-
-
-CHECKS = [check for check in estimator_checks() if check.__name__ not in ("check_engines_agree", "check_audit")]
-
-
-@pytest.mark.slow
-def test_private_checks():
-    """All but the order of rows, which coins are drawn in, and the audit, which is above."""
-    for check in CHECKS:
-        check(OnlineClassifier(8.0, bounds=BOUNDS, horizon=2))
 
 
 def test_blocks_of_any_size_give_the_same_stream():

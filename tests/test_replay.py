@@ -115,11 +115,16 @@ def test_methods(name):
 SEEDS = range(3)  # a stranger is in another block with each of them
 
 
+def seeds_of(name):
+    """Where there are no blocks, one seed tells as much as another."""
+    return SEEDS if name.startswith("subsets") else SEEDS[:1]
+
+
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("name", SEARCHES)
 def test_searches(name, neighbours):
     found = clone(SEARCHES[name]).set_params(estimator__neighbours=neighbours)
-    assert 0.4 < worst(found, seeds=SEEDS) <= 1 + 1e-6
+    assert 0.4 < worst(found, seeds=seeds_of(name)) <= 1 + 1e-6
 
 
 @pytest.mark.parametrize("limit", [None, 1, 6])
@@ -130,7 +135,7 @@ def test_searches_for_units(name, limit):
         with pytest.raises(NotSupported, match="sample lots"):
             worst(found, MANY)
     else:
-        assert 0.4 < worst(found, MANY, SEEDS) <= 1 + 1e-6
+        assert 0.4 < worst(found, MANY, seeds_of(name)) <= 1 + 1e-6
 
 
 def test_a_search_that_is_refused_is_not_charged():

@@ -16,7 +16,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -47,6 +46,8 @@ from discreet.models import (
 )
 from discreet.query import BoundedSum
 from discreet.retry import Retrying
+
+from .lazy import pd
 
 SECRET = 8_675_309.125
 RNG = np.random.default_rng(0)
@@ -518,7 +519,7 @@ def test_a_search_on_public_rows(fails):
     assert not found[0].release_.seeded and "chosen on public rows" in found[0].release_.notes
 
 
-@pytest.mark.parametrize("kind", [np.array, pd.Series, pl.Series, list])
+@pytest.mark.parametrize("kind", [np.array, lambda x: pd.Series(x), pl.Series, list])
 def test_units_of_a_column_of_their_own(kind):
     """Whatever holds the units, what they are is part of the key."""
     account = Ledger(Budget(8.0, 1e-6, unit="unit"))

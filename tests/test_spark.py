@@ -12,7 +12,6 @@ import threading
 from decimal import Decimal
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -29,6 +28,8 @@ from discreet.mechanisms.coins import Coins
 from discreet.models import LinearRegression, LogisticRegression
 from discreet.query import BoundedSum, OneHot, Together
 from discreet.stats import histogram, mean, quantile
+
+from .lazy import pd
 
 pytestmark = [
     pytest.mark.catalogue("DI7"),
@@ -533,7 +534,9 @@ WORKERS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("message", WORKERS)
+@pytest.mark.parametrize(
+    "message", ["no module discreet", *(pytest.param(one, marks=pytest.mark.integration) for one in list(WORKERS)[1:])]
+)
 def test_workers_must_have_the_package_and_the_python(spark, visits, tmp_path, monkeypatch, message):
     """Workers of another Python: one that starts with a line which takes the package away, or makes it another."""
     (tmp_path / "sitecustomize.py").write_text(WORKERS[message])
@@ -595,6 +598,7 @@ def test_failures_are_told_by_their_kind(said, reason):
 
 
 @pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.catalogue("CO6")
 def test_a_session_that_stops(spark, visits, tmp_path, measured):
     """The last one here: it stops sessions, between two passes and in the middle of one.

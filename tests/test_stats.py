@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -13,6 +12,8 @@ from discreet.checks import private_statistics
 from discreet.engines.memory import Memory
 from discreet.events import Gaussian, Laplace, Pure, flatten
 from discreet.stats import asking, intervals, moments
+
+from .lazy import pd
 
 RNG = np.random.default_rng(0)
 SAMPLE = RNG.gamma(3, 10, 20_000)
@@ -51,7 +52,9 @@ def test_contingency_tables_and_labels():
     assert edges.axes == ((0.0, 30.0, 60.0),)
 
 
-@pytest.mark.parametrize("form", [list, np.asarray, pd.Series, pl.Series, np.float32, lambda x: pd.DataFrame({"a": x})])
+@pytest.mark.parametrize(
+    "form", [list, np.asarray, lambda x: pd.Series(x), pl.Series, np.float32, lambda x: pd.DataFrame({"a": x})]
+)
 def test_columns_of_any_make(form):
     x = SAMPLE[:4000].tolist()
     assert stats.mean(form(x), (0, 200), 2.0).value == pytest.approx(np.mean(x), abs=2)

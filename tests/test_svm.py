@@ -4,7 +4,6 @@ import copy
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -12,11 +11,12 @@ from sklearn.svm import LinearSVC as Ordinary
 
 from discreet import Bounds, Budget, Ledger, NotPrivateWarning
 from discreet.accounting import epsilon
-from discreet.checks import check_audit, check_hostile_rows, check_stated_noise, check_units, estimator_checks, prepared
+from discreet.checks import check_audit, check_hostile_rows, check_stated_noise, prepared
 from discreet.checks.specimens import Spy as Counting
 from discreet.engines.memory import Memory
 from discreet.models.svm import LinearSVC
 
+from .lazy import pd
 from .sabotage import caught
 
 SLOW = (check_hostile_rows, check_stated_noise, check_audit)
@@ -242,18 +242,6 @@ def test_breast_cancer():
         assert np.mean(scores) > least
 
 
-@pytest.mark.parametrize("check", [c for c in estimator_checks() if c not in SLOW], ids=lambda check: check.__name__)
-@pytest.mark.parametrize(("method", "delta"), METHODS[1:3])  # the first is the default, checked with all estimators
-def test_checks_of_private_estimators(method, delta, check):
-    if check is check_units and not delta:
-        pytest.skip("a limit on the rows has to be public, and where some of a unit's rows are left out there is none")
-    check(copy.deepcopy(prepared(LinearSVC(8.0, delta, method=method, **public(delta, 1000)))))
-
-
-def test_hostile_rows():
-    check_hostile_rows(prepared(LinearSVC(0.5, 1e-6, method="output")))
-
-
 @pytest.mark.slow
 @methods
 def test_noise_is_as_stated_and_audits_pass(method, delta):
@@ -265,10 +253,11 @@ def test_noise_is_as_stated_and_audits_pass(method, delta):
 
 
 @pytest.mark.slow
+@pytest.mark.audit
 @pytest.mark.catalogue("CL3")
 @methods
 def test_too_little_noise_is_caught(method, delta, monkeypatch):
     """0.4 of Gaussian noise, a quarter where δ = 0. False alarms: below 1e-6; the seed is fixed."""
     ones, bounds = np.ones((1, 1)), Bounds([-1.0], [1.0], classes=(0, 1))
     model = LinearSVC(8.0 if delta else 2.0, delta, method=method, strength=20.0, n=1, bounds=bounds)
-    caught(model, ((ones[:0], ones[:0, 0]), (ones, ones[0])), 350, monkeypatch, 0.4 if delta else 1 / 4)
+    caught(model, ((ones[:0], ones[:0, 0]), (ones, ones[0])), 600, monkeypatch, 0.4 if delta else 1 / 4)

@@ -7,7 +7,6 @@ from decimal import Decimal
 from uuid import UUID
 
 import numpy as np
-import pandas as pd
 import polars
 import pytest
 from hypothesis import given, settings
@@ -30,6 +29,8 @@ from discreet.powers import Powers
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 from discreet.stats import count, mean, sum
+
+from .lazy import pd
 
 
 def coins(seed=1):
@@ -426,7 +427,7 @@ def test_models_do_not_show_who_they_learnt_from():
         model.predict(polars.from_pandas(table[["age", "dose"]]).lazy())
 
 
-@pytest.mark.parametrize("kind", [np.array, pd.Series, list])
+@pytest.mark.parametrize("kind", [np.array, lambda x: pd.Series(x), list])
 @pytest.mark.filterwarnings("ignore:Unknown section")
 def test_notebooks_and_pipelines_do_not_show_units(kind):
     """scikit-learn prints the values of parameters; within its own meta-estimators too."""

@@ -128,6 +128,7 @@ def test_a_pure_choice_is_paid_for_in_a_ledger_that_counts_in_mu(rows):
 
 
 @pytest.mark.slow
+@pytest.mark.audit
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
 def test_the_verdict_at_the_end_is_audited(delta, monkeypatch):
     """ε = 8, one row against none; false alarms below 1e-6. With a quarter of the noise the audit must tell."""
@@ -143,7 +144,7 @@ def test_the_verdict_at_the_end_is_audited(delta, monkeypatch):
         return replace(model.release_, parts=(), value=np.array([float(part.value)]), event=paid)
 
     X = np.zeros((1, 1))
-    caught(told, ((X[:0], np.zeros(0, int)), (X, np.ones(1, int))), 3_000, monkeypatch, 1 / 4, "choice")
+    caught(told, ((X[:0], np.zeros(0, int)), (X, np.ones(1, int))), 4_800, monkeypatch, 1 / 4, "choice")
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])

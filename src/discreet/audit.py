@@ -7,6 +7,12 @@ confidence. If the bound exceeds what was declared, the mechanism is broken; if 
 
 Gaussian plans are audited in μ, from the trade-off curve: halved noise shows after a few hundred to thousands of runs,
 where ε at δ = 1e-6 would need a hundred thousand. Pure ones are audited in ε.
+
+A broken mechanism often shows long before the last run. An audit may look early (`first_look`), after twice as many
+runs, and so on, and stops at the first look that proves a violation. Its confidence is kept: the k numbers of runs are
+fixed in advance, and each look fails (its bound is above the truth) with probability at most (1 - confidence)/k. By the
+union bound some look fails with probability at most 1 - confidence, whichever of them was the last and however that
+was decided. This holds although later looks use the runs of earlier ones, since no independence is needed.
 """
 
 from __future__ import annotations
@@ -38,7 +44,7 @@ class Audit:
     epsilon : at (ε, δ) with a smaller ε the mechanism cannot be private.
     mu : nor can it be μ-GDP with a smaller μ.
     declared_epsilon, declared_mu : what it declared (infinite where it declared nothing of the kind).
-    runs, confidence, delta : how it was found.
+    runs, confidence, delta : how it was found; `runs` is how many there were at the last look.
     """
 
     epsilon: float
@@ -69,6 +75,7 @@ def audit(
     *,
     event: Event | None = None,
     runs: int = 1000,
+    first_look: int | None = None,
     delta: float = 0.0,
     confidence: float = 0.99,
     progress: bool = False,
@@ -82,6 +89,8 @@ def audit(
         they are left out: no row at all, against one row in a corner of its bounds.
     event : what the mechanism declares; read off its releases if None.
     runs : how often it is run on each of the two.
+    first_look : after how many runs to look first, then after twice as many, and so on up to `runs`. The first look
+        that proves a violation ends the audit. If None, the only look is after the last run.
     delta : at which ε is bounded.
     confidence : that the bound holds; 1 - 1e-6 in tests.
     progress : show a progress bar.
@@ -93,8 +102,7 @@ def audit(
     >>> result.violated, result.declared_epsilon
     (False, 1.0)
     """
-    if runs < 20:
-        raise ValueError(f"The `runs` of an audit must be at least 20. Got {runs!r}.")
+    looks = looks_of(runs, first_look)
     if getattr(mechanism, "random_state", None) is not None:
         raise ValueError("A seeded estimator has the same noise in every run. Hint: random_state=None.")
     run = _runner(mechanism)
@@ -109,18 +117,41 @@ def audit(
                 declared = declared or ran
                 outputs[side].append(value)
             bar.at(done / runs)
-    epsilon, mu = _attack(*_even(outputs), delta, 1 - confidence)
-    pure = math.inf if declared is None else curves.pure(declared)
-    gdp = math.inf if declared is None else curves.mu(declared)
-    if not (math.isinf(pure) or delta):
-        return Audit(epsilon, mu, pure, gdp, runs, confidence, delta)
-    return Audit(epsilon, mu, _epsilon(declared, delta), gdp, runs, confidence, delta)
+            if done in looks:
+                bounds = _attack(*_even(outputs), delta, (1 - confidence) / len(looks))
+                found = Audit(*bounds, *_declared(declared, delta), done, confidence, delta)
+                if found.violated:
+                    break
+    return found
 
 
-def _epsilon(event: Event | None, delta: float) -> float:
+def looks_of(runs: int, first: int | None = None) -> tuple[int, ...]:
+    """After how many runs an audit looks.
+
+    >>> looks_of(1500, first=300), looks_of(1500)
+    ((300, 600, 1200, 1500), (1500,))
+    """
+    for name, number in (("runs", runs), ("first_look", first)):
+        if number is not None and number < 20:
+            raise ValueError(f"The `{name}` of an audit must be at least 20. Got {number!r}.")
+    looks = [runs if first is None else first]
+    while looks[-1] < runs:
+        looks.append(2 * looks[-1])
+    return (*looks[:-1], runs)
+
+
+def _declared(event: Event | None, delta: float) -> tuple[float, float]:
+    """The ε and the μ that an event declares, infinite where it declares nothing of the kind."""
+    if event is None:
+        return math.inf, math.inf
+    pure = curves.pure(event)
+    return pure if not (math.isinf(pure) or delta) else _epsilon(event, delta), curves.mu(event)
+
+
+def _epsilon(event: Event, delta: float) -> float:
     from discreet import accounting
 
-    return math.inf if event is None or not delta else accounting.epsilon(event, delta)
+    return accounting.epsilon(event, delta) if delta else math.inf
 
 
 def worst_case(estimator: Any) -> tuple[Any, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from typing import Any
 
 from discreet.accounting import noise_multiplier, scaled
 from discreet.budget import Budget, Part, Plan
@@ -24,6 +26,13 @@ PURE = {"noise": lambda w: Laplace(1 / w), "radial": Pure, "counts": Pure, "choi
 
 def deal(plan: Plan) -> tuple[Event, ...]:
     """What each share of a plan buys: the plan as a whole costs its budget, exactly."""
+    return _calibrate(plan.budget, plan.parts, plan.rounds, plan.rate, plan.sampled)
+
+
+@lru_cache(maxsize=256)
+def _calibrate(*of_plan: Any) -> tuple[Event, ...]:
+    """The events of a plan, kept: they follow from what is public, and every fit makes its plan anew."""
+    plan = Plan(*of_plan)
     epsilon, delta = plan.budget.epsilon, plan.budget.delta
     pairs = list(zip(plan.parts, plan.weights, strict=True))
     if any(part.kind == "minimum" for part in plan.parts):

@@ -3,7 +3,6 @@
 from datetime import date
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -20,6 +19,8 @@ from discreet.anonymity import (
     anonymise,
     search,
 )
+
+from ..lazy import pd
 
 ZIPS = [f"{a}{b}" for a in "123" for b in "1234"]
 TREES = {"zip": Hierarchy.prefix(ZIPS), "age": Hierarchy.intervals(0, 39, 5), "sex": Hierarchy.flat("fm")}

@@ -3,13 +3,14 @@
 from datetime import date, datetime
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
 from discreet.anonymity import Hierarchy, HierarchyError
 from discreet.anonymity.encode import encode, pack
 from discreet.errors import DiscreetError
+
+from ..lazy import pd
 
 pytestmark = pytest.mark.catalogue("AN1")
 

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -39,6 +38,8 @@ from discreet.anonymity.people import number_people
 from discreet.anonymity.search import Clock, optimal
 from discreet.anonymity.tally import tally
 from discreet.errors import NotSupported
+
+from ..lazy import pd
 
 TREES = {
     "age": Hierarchy.intervals(0, 39, 5, factors=(2, 2)),

@@ -4,7 +4,6 @@ from collections import Counter
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from scipy.stats import betabinom
@@ -13,6 +12,8 @@ from discreet.anonymity import risk
 from discreet.anonymity.columns import text
 from discreet.anonymity.subsets import identifying
 from discreet.anonymity.uniques import Pitman, likelihood
+
+from ..lazy import pd
 
 pytestmark = pytest.mark.catalogue("AN5")
 

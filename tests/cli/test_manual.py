@@ -7,6 +7,10 @@ import typer
 
 from discreet.cli import app
 
+from ..net.surface import help_pages
+
+HELP = pytest.mark.xdist_group("help")  # one process renders all pages
+
 
 def verbs(command, path=()):
     """All verbs and families, with the words that call them."""
@@ -27,12 +31,12 @@ def examples(text):
     return [(indent + line)[margin:] for indent, line in found]
 
 
+@HELP
 @pytest.mark.parametrize("verb", VERBS)
-def test_examples_are_lines_of_their_own(run, verb, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
+def test_examples_are_lines_of_their_own(verb):
     wanted = examples(VERBS[verb])
     assert wanted and any(line.startswith(f"discreet {verb}") for line in wanted), VERBS[verb]
-    shown = [line.rstrip() for line in run(*verb.split(), "--help").output.splitlines()]
+    shown = help_pages()[verb]
     for line in wanted:
         assert any(one.removeprefix("  ") == line.rstrip() for one in shown), (line, shown)
 
@@ -45,6 +49,17 @@ def test_examples_that_go_on_say_so(verb):
         assert line.startswith("discreet ") != before.endswith("\\"), wanted
 
 
+@HELP
 @pytest.mark.parametrize("verb", VERBS)
-def test_flags_want_no_value(run, verb):
-    assert "<bool>" not in run(*verb.split(), "--help").output
+def test_flags_want_no_value(verb):
+    assert "<bool>" not in "\n".join(help_pages()[verb])
+
+
+@HELP
+@pytest.mark.parametrize(
+    "verb",
+    ["init", "describe", "fit", "predict", "frontier", "audit", "study", "anonymise", "risk"]
+    + [f"ledger {one}" for one in ("show", "explain", "export")],
+)
+def test_every_help_has_an_example(verb):
+    assert f"discreet {verb} " in "\n".join(help_pages()[verb])

@@ -416,14 +416,3 @@ def test_frontier_on_private_rows_is_marked_recorded_and_not_shown(table):
         assert all((table.folder / f"f{end}").stat().st_mode & 0o077 == 0 for end in (".png", ".csv", ".txt"))
     assert charges(table) == ["UNPAID EVALUATION, NOT PRIVATE: frontier of cost"]
     assert read(table.folder / "privacy.toml").account().spent == 0
-
-
-@pytest.mark.parametrize(
-    "verb",
-    ["init", "describe", "fit", "predict", "frontier", "audit", "study", "anonymise", "risk"]
-    + [["ledger", one] for one in ("show", "explain", "export")],
-)
-def test_every_help_has_an_example(run, verb):
-    words = [verb] if isinstance(verb, str) else verb
-    result = run(*words, "--help")
-    assert result.exit_code == 0 and f"discreet {' '.join(words)} " in result.output

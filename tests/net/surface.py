@@ -1,5 +1,6 @@
 """What others rely on: the names in every `__all__`, the signatures behind them, and all help pages."""
 
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -65,11 +66,13 @@ def verbs(command, path=()):
         yield from verbs(one, (*path, name))
 
 
+@functools.cache
 def help_pages():
-    """What `--help` prints of each verb, 80 columns wide."""
+    """What `--help` prints of each verb, 80 columns wide: rendered once, for all tests that look at it."""
     runner = CliRunner(env={"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"})
     found = {}
     for path in verbs(typer.main.get_command(app)):
-        output = runner.invoke(app, [*path, "--help"]).output
-        found[" ".join(path)] = [line.rstrip() for line in output.splitlines()]
+        result = runner.invoke(app, [*path, "--help"])
+        assert result.exit_code == 0, path
+        found[" ".join(path)] = [line.rstrip() for line in result.output.splitlines()]
     return found

@@ -59,6 +59,7 @@ def test_signatures():
     assert signatures() == SURFACE["signatures"]
 
 
+@pytest.mark.xdist_group("help")  # one process renders all pages
 def test_help_pages():
     found = help_pages()
     assert set(found) == set(SURFACE["help"])

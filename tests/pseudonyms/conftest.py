@@ -1,4 +1,4 @@
-"""Vaults to test with: in a file, and on the server that DISCREET_TEST_POSTGRES names."""
+"""Vaults to test with: in a file, and on the server that DISCREET_TEST_POSTGRES names (`make integration`)."""
 
 import os
 import secrets
@@ -22,17 +22,28 @@ def key(tmp_path):
     return KeyFile.create(tmp_path / "key")
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.integration)])
 def place(request, tmp_path):
     """Where a new vault may be made."""
     if request.param == "sqlite":
         yield str(tmp_path / "people.vault")
         return
+    yield from schema()
+
+
+@pytest.fixture
+def server():
+    """Where a new vault may be made on a server: for the few tests of one that are in `make test`."""
+    yield from schema()
+
+
+def schema():
+    """A new schema on the server, which is gone afterwards."""
     if SERVER is None:
         pytest.skip("DISCREET_TEST_POSTGRES names no server")
-    schema = f"test_{secrets.token_hex(6)}"
-    yield f"{SERVER}?schema={schema}"
-    drop(schema)
+    name = f"test_{secrets.token_hex(6)}"
+    yield f"{SERVER}?schema={name}"
+    drop(name)
 
 
 def drop(schema):

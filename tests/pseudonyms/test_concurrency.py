@@ -45,7 +45,14 @@ def hammered(place, key, folder, children, seconds, kill):
     return people, runs
 
 
-@pytest.mark.parametrize(("children", "seconds", "kill"), [(8, 4, "spare"), (6, 8, "kill")])
+def long(*values):
+    return pytest.param(*values, marks=pytest.mark.integration)
+
+
+@pytest.mark.parametrize(
+    ("children", "seconds", "kill"),
+    [(8, 1, "spare"), (6, 1, "kill"), long(8, 4, "spare"), long(6, 8, "kill")],  # and until enough was said
+)
 def test_nothing_acknowledged_is_lost(make, place, key, tmp_path, hammer, children, seconds, kill):
     make(place).close()
     people, runs = hammered(place, key, tmp_path / "said", children, seconds, kill)
@@ -87,11 +94,13 @@ def test_two_that_make_the_same_vault(place, key):
         assert vault.verify().entries == 1
 
 
-def test_an_erasure_and_tables_that_are_being_made(make, place, key, people, tmp_path, hammer):
+@pytest.mark.parametrize("seconds", [2, long(5)])
+def test_an_erasure_and_tables_that_are_being_made(make, place, key, people, tmp_path, hammer, seconds):
     """Erase again and again beside four processes: nobody who was erased is in a table recorded after."""
     make(place).close()
     (tmp_path / "said").mkdir()
-    command = [sys.executable, str(HAMMER), place, str(key.path), str(tmp_path / "said"), "4", "5", "spare", "0"]
+    said = str(tmp_path / "said")
+    command = [sys.executable, str(HAMMER), place, str(key.path), said, "4", str(seconds), "spare", "0"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as running, Vault.open(place, key_file=key) as vault:
         from discreet.pseudonyms.entries import today
         from discreet.pseudonyms.rights import forget

@@ -105,6 +105,19 @@ def test_without_the_packages(key, monkeypatch):
         Vault.open("postgresql://127.0.0.1/x", key_file=key)
 
 
+def test_a_vault_on_a_server_works(make, server, key, people):
+    """Of each kind of work a little: all of it runs on a server in `make integration`."""
+    with make(server) as vault:
+        found = people.table(vault, "visits", ssn=["1", "2", "1", None])
+        people.table(vault, "shared", partner="university", ssn=["2"])
+        assert found.person.sum() == 3 and vault.people.links.count() == 2
+        done = vault.erase(vault.find({"ssn": "1"}), reason="asked")
+        assert not done.cleaned
+    with Vault.open(server, key_file=key) as again:
+        assert again.people.links.count() == 1 and len(again.tables()) == 2
+        again.verify()
+
+
 def test_the_password_is_shown_nowhere(make, remote, key):
     password = SERVER.split(":")[2].split("@")[0]
     with make(remote) as vault:

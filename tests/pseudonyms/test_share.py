@@ -6,7 +6,6 @@ import warnings
 from decimal import Decimal
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -21,6 +20,8 @@ from discreet.pseudonyms import (
     lines,
 )
 from discreet.pseudonyms.crowd import Crowd
+
+from ..lazy import pd
 
 pytestmark = [
     pytest.mark.catalogue("PS2"),

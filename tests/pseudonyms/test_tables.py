@@ -7,7 +7,6 @@ import re
 import warnings
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -18,6 +17,8 @@ from discreet.pseudonyms import MissingIdentifiers, RowsWarning, TooIdentifying,
 from discreet.pseudonyms import distinct as distinct_module
 from discreet.pseudonyms.distinct import distinct, distinct_bytes
 from discreet.pseudonyms.tokens import seal
+
+from ..lazy import pd
 
 pytestmark = [
     pytest.mark.catalogue("PS1"),

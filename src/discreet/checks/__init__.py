@@ -81,8 +81,8 @@ __all__ = [
 def check_private_estimator(estimator: Any) -> None:
     """Run every check on a private estimator; the first that fails raises `AssertionError`.
 
-    >>> from discreet.models import LinearRegression
-    >>> check_private_estimator(LinearRegression(epsilon=4.0, delta=1e-6))
+    >>> from discreet.models import BayesianLinearRegression
+    >>> check_private_estimator(BayesianLinearRegression(epsilon=4.0, delta=1e-6))
     """
     estimator = prepared(estimator)
     for check in estimator_checks():

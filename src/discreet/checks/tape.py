@@ -245,8 +245,7 @@ class _Hooks:
         with ExitStack() as stack:
             for module, name, place in SCALES:
                 stack.enter_context(patch.object(module, name, self._read_scale(getattr(module, name), place)))
-            for function in (*ADDITIVE, *CHOICES):
-                stack.enter_context(_replaced(function, self._answered(function)))
+            stack.enter_context(_replaced({function: self._answered(function) for function in (*ADDITIVE, *CHOICES)}))
             for owner, name, hook in (
                 (Coins, "fresh", lambda rng: self._swap(fresh(rng))),
                 (Curator, "_answer", self._on_lot(Curator._answer)),
@@ -359,16 +358,21 @@ def _bits(value: Any) -> Any:
 
 
 @contextmanager
-def _replaced(function: Callable[..., Any], substitute: Callable[..., Any]) -> Iterator[None]:
-    """Within it, all modules of the library that know the function find the substitute in its place."""
+def _replaced(substitutes: dict[Callable[..., Any], Callable[..., Any]]) -> Iterator[None]:
+    """Within it, all modules of the library that know one of the functions find its substitute in its place."""
     active = [True]
 
-    def either(*arguments: Any, **options: Any) -> Any:  # a module imported meanwhile may keep it
-        return (substitute if active[0] else function)(*arguments, **options)
+    def either(function: Callable[..., Any], substitute: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:  # a module imported meanwhile may keep it
+            return (substitute if active[0] else function)(*arguments, **options)
 
+        return call
+
+    known = {id(function): either(function, substitute) for function, substitute in substitutes.items()}
     with ExitStack() as stack:
         for module in [one for name, one in list(sys.modules.items()) if name.partition(".")[0] == "discreet"]:
-            for name in [name for name, value in vars(module).items() if value is function]:
-                stack.enter_context(patch.object(module, name, either))
+            for name, value in list(vars(module).items()):
+                if id(value) in known:
+                    stack.enter_context(patch.object(module, name, known[id(value)]))
         yield
         active[0] = False
