@@ -301,8 +301,9 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
 def _is_same_table(one: Any, other: Any) -> bool:
     if one is other:
         return True
+    effort: Any = 10_000
     try:
-        return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and np.shares_memory(one, other, 10_000)
+        return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and np.shares_memory(one, other, effort)
     except np.exceptions.TooHardError:
         return False
 
