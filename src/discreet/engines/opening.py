@@ -54,9 +54,9 @@ def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False
     return _of_units(X.expecting(numeric=numeric, labels=labels), unit)
 
 
-def in_memory(X: Any, y: Any = None, *, labels: bool = False) -> Memory:
+def in_memory(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False) -> Memory:
     """Rows that need no protection, where they can be looked at: in memory. Options as in `as_rows`."""
-    rows = as_rows(X, y, labels=labels)
+    rows = as_rows(X, y, numeric=numeric, labels=labels)
     rows = rows if isinstance(rows, Memory) else rows.held()
     if not isinstance(rows, Memory):
         raise NotSupported(f"A {type(X).__name__} is not held in memory. Hint: hand over an array or a frame.")

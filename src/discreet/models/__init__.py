@@ -14,6 +14,7 @@ from discreet.models.linear import (
     Statistics,
 )
 from discreet.models.logistic import LogisticRegression
+from discreet.models.naive_bayes import CategoricalNB, GaussianNB, MixedNB
 from discreet.models.online import OnlineClassifier
 from discreet.models.parameters import estimator
 from discreet.models.selection import PrivateSearchCV
@@ -22,8 +23,10 @@ from discreet.models.svm import LinearSVC
 
 __all__ = [
     "BayesianLinearRegression",
+    "CategoricalNB",
     "Conjunction",
     "ElasticNet",
+    "GaussianNB",
     "HypothesisClass",
     "KernelRidge",
     "KernelSVC",
@@ -32,6 +35,7 @@ __all__ = [
     "LinearRegression",
     "LinearSVC",
     "LogisticRegression",
+    "MixedNB",
     "OnlineClassifier",
     "PrivateClassifier",
     "PrivateEstimator",

@@ -46,7 +46,7 @@ def begun(estimator: Any, ledger: Ledger, budget: Budget, rows: Any) -> Attempt 
     if not isinstance(ledger, Retrying):
         return None
     name = type(estimator).__name__
-    if hasattr(estimator, "partial_fit"):
+    if estimator.in_rounds:
         raise NotSupported(f"{name} learns in rounds that follow each other: not yet with a retrying ledger.")
     parameters = estimator.get_params(deep=False)
     attempt = ledger.attempt(type(estimator), parameters, rows, budget)

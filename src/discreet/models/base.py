@@ -67,6 +67,8 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
     bounds_: Bounds
     supervised = True
     labelled = False  # whether targets are classes
+    numeric = True  # whether features are numbers
+    in_rounds = False  # whether it learns in rounds that follow each other
     wider = ""  # what else to do where there are too many columns
     outlook = ""  # what a failure to read means, where that is not what it means to a fit by itself
     _hides = False  # whether fits inside it are out of sight, whatever watches them
@@ -87,7 +89,8 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
         with Undone(self) as before:
             self._refuse(options, y, is_rows(X))
             budget = self._budget()
-            rows = as_rows(X, y if self.supervised else None, labels=self.labelled, unit=self.unit)
+            y_given = y if self.supervised else None
+            rows = as_rows(X, y_given, numeric=self.numeric, labels=self.labelled, unit=self.unit)
             if getattr(y, "shape", ())[1:] == (1,):
                 column_or_1d(y, warn=True)
             if self.supervised and rows.empty().y is None:

@@ -78,7 +78,7 @@ class Encoder:
     def __call__(self, batch: Batch) -> Floats:
         """The features of some rows, whose cells are as they come."""
         pairs = zip(batch.X.T, self.values, strict=True)
-        parts = [_numbers(cells)[:, None] if known is None else _indicators(cells, known) for cells, known in pairs]
+        parts = [numbers_of(cells)[:, None] if known is None else _indicators(cells, known) for cells, known in pairs]
         return np.hstack([np.empty((len(batch.X), 0)), *parts])
 
 
@@ -90,7 +90,8 @@ def _names(name: str, known: tuple[Any, ...]) -> list[str]:
     return [f"{name}={value}" for value in known[1:]]
 
 
-def _numbers(cells: NDArray[Any]) -> Floats:
+def numbers_of(cells: NDArray[Any]) -> Floats:
+    """Cells of a column as floats; what is no number is missing."""
     return np.asarray(cells if cells.dtype.kind == "f" else np.frompyfunc(_number, 1, 1)(cells), np.float64)
 
 

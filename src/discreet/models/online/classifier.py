@@ -125,6 +125,8 @@ class OnlineClassifier(LinearClassifier):
     ('yes', Gaussian(noise_multiplier=...))
     """
 
+    in_rounds = True
+
     iterates_: Floats = field(init=False)
     rounds_: int = field(init=False)
     regret_bound_: float = field(init=False)
