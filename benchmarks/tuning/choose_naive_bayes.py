@@ -5,6 +5,11 @@
 The sets are published ones of development.py (nursery left out, which the benchmark reports), with categories as such
 and numbers within the minima and maxima of the published set. The score of a setting is the mean test accuracy over all
 of them and ε = 0.1, 1 and 3 (δ = 1e-6). Starting from the constants as they are, each is tried at other values.
+
+Of two seeds, 29 sets: numbers="histogram" .752, "gaussian" .737. FOR_BINS .05 .760, .1 .752, .2 .754; n_bins 8 .761,
+10 .752, 12 .756, 16 .754: all of these within chance of each other. Of one seed, n_bins 6 .750, 10 .750, 16 .747, 24
+.743, 32 .742. Cells that count for .1 to 1 deviations of the noise at least, in place of one row: .749 to .751 where
+one row has .747 (one seed), and .751 to .753 where one row has .754 (two seeds). So cells count for one row.
 """
 
 from __future__ import annotations
@@ -23,12 +28,12 @@ from discreet.models import MixedNB
 from discreet.models.naive_bayes import categorical
 
 EPSILONS = (0.1, 1.0, 3.0)
-GRID = {"HIDDEN": (0.0, 0.2, 0.3, 0.5), "FOR_BINS": (0.05, 0.1, 0.2), "n_bins": (8, 10, 12, 16)}
+GRID = {"FOR_BINS": (0.05, 0.1, 0.2), "n_bins": (8, 10, 12, 16)}
 Prepared = tuple[str, pd.DataFrame, np.ndarray, dict[str, list[str]], dict[str, tuple[float, float]], int]
 
 
 def sets(folder: Path) -> Iterator[Prepared]:
-    """Frames of numbers and texts, classes from 0 on, lists of categories, ranges of numbers, and rows to train with."""
+    """Frames of numbers and texts, classes from 0 on, lists of categories, ranges of numbers, rows to train with."""
     for file, target, positive, sizes in PUBLISHED:
         if file == "nursery" or not (folder / f"{file}.parquet").exists():
             continue

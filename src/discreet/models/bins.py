@@ -49,7 +49,7 @@ def find_edges(curator: Curator, share: Share, bounds: Bounds, columns: Sequence
 
 
 def _cuts(counts: Floats, bins: int) -> Floats:
-    """Where bins of about as many rows each end, in cells: what a full cell has too many is not taken from the others."""
+    """Where bins of about as many rows each end, in cells; what a full cell has too many, the others do not lack."""
     rows = np.diff(np.maximum.accumulate(np.maximum(np.cumsum(counts), 0.0)), prepend=0.0)
     if rows.sum() <= 0:
         return np.arange(1.0, bins) * FINE / bins
@@ -57,13 +57,12 @@ def _cuts(counts: Floats, bins: int) -> Floats:
     held, left = 0.0, float(rows.sum())
     for cell, here in enumerate(rows):
         share = left / (bins - len(ends))  # of the rows that are left, for each bin that is
-        before = held >= share / 2 and held + here - share > share - held  # better without this cell
-        if before and len(ends) < bins - 1:
+        overfull = held >= share / 2 and held + here - share > share - held  # nearer to it without this cell
+        if overfull and len(ends) < bins - 1:
             ends.append(cell)
             left, held = left - held, 0.0
-            share = left / (bins - len(ends))
         held += here
-        if held >= share and len(ends) < bins - 1:
+        if held >= left / (bins - len(ends)) and len(ends) < bins - 1:
             ends.append(cell + 1)
             left, held = left - held, 0.0
     return np.array([end for end in ends if 0 < end < FINE], np.float64)

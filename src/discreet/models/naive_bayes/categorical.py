@@ -42,7 +42,6 @@ Numbers = Literal["histogram", "gaussian"]
 
 FOR_BINS = 0.1  # of what the model may spend, where bins are found
 BINS = 10
-HIDDEN = 0.3  # deviations of the noise that a cell counts for at least
 
 
 @estimator
@@ -126,26 +125,26 @@ class TableNB(NaiveBayes):
 
     def _accept(self, statistics: ClassSums) -> None:
         self.statistics_, self.classes_ = statistics, as_array(statistics.bounds.classes or ())
-        self.categories_, columns, edges, normal = statistics.layout
-        self._cells, k = Cells(columns, edges), len(self.classes_)
-        tables = self._cells.tables(statistics.totals[0], k) if columns else []
+        self.categories_ = statistics.layout[0]
+        cells, normal, k = *_layout(statistics), len(self.classes_)
+        tables = cells.tables(statistics.totals[0], k) if cells.columns else []
         moments, noise = (statistics.totals[-1], statistics.stds[-1]) if normal else (np.zeros((k, 1)), 0.0)
         said = [(table.sum(axis=1), table.shape[1] * statistics.stds[0] ** 2) for table in tables]
         said += [(moments[:, 0], noise**2)] if normal else []
         weights = [1 / max(variance, 1e-300) for _, variance in said]
         self._accept_counts(np.average([count for count, _ in said], axis=0, weights=weights))
-        self.feature_log_prob_ = [_log_shares(table, self.class_count_, statistics.stds[0]) for table in tables]
-        self._normal, self._moments = normal, solve_moments(moments, noise)
+        self.feature_log_prob_ = [_log_shares(table, self.class_count_) for table in tables]
+        self._moments = solve_moments(moments, noise)
 
     def _likelihood(self, X: Any) -> Floats:
-        rows = self._numbers_of(X)
+        rows, (cells, normal) = self._numbers_of(X), _layout(self.statistics_)
         total = np.zeros((len(rows), len(self.classes_)))
-        if self._cells.columns:
-            for codes, logs in zip(self._cells.codes(rows).T, self.feature_log_prob_, strict=True):
+        if cells.columns:
+            for codes, logs in zip(cells.codes(rows).T, self.feature_log_prob_, strict=True):
                 total += logs.T[codes]
-        if self._normal:
-            bounds = some_bounds(self.bounds_, self._normal)
-            total += log_normal(bounds.scale(rows[:, list(self._normal)]), *self._moments)
+        if normal:
+            z = some_bounds(self.bounds_, normal).scale(rows[:, list(normal)])
+            total += log_normal(z, *self._moments)
         return total
 
     def _numbers_of(self, X: Any) -> Floats:
@@ -167,19 +166,24 @@ def price_parts(tabled: int, normal: int, searched: bool, pure: bool) -> list[Pa
     return [*parts, counts(total * FOR_BINS / (1 - FOR_BINS))] if searched else parts
 
 
+def _layout(statistics: ClassSums) -> tuple[Cells, tuple[int, ...]]:
+    """Which columns are counted by cells, and which are taken to be normal."""
+    _, columns, edges, normal = statistics.layout
+    return Cells(columns, edges), normal
+
+
 def _range(known: tuple[Any, ...] | None) -> tuple[float, float]:
     """The places of a list."""
     return 0.0, float(max(1, len(known or ()) - 1))
 
 
-def _log_shares(table: Floats, count: Floats, std: float) -> Floats:
+def _log_shares(table: Floats, count: Floats) -> Floats:
     """The log probability of each cell in each class; a missing value says nothing.
 
     Cells add up to the count of the class, which is known better than each of them, and none holds more.
     """
     apart = (count - table.sum(axis=1)) / table.shape[1]
-    least = max(LEAST, HIDDEN * std)
-    present = np.clip(table[:, :-1] + apart[:, None], least, np.maximum(count, least)[:, None])
+    present = np.clip(table[:, :-1] + apart[:, None], LEAST, count[:, None])
     return np.column_stack([np.log(present / present.sum(axis=1, keepdims=True)), np.zeros(len(table))])
 
 
@@ -320,7 +324,8 @@ class MixedNB(TableNB):
 
     def _accept(self, statistics: ClassSums) -> None:
         super()._accept(statistics)
-        by_column = dict(zip(self._cells.columns, self._cells.edges, strict=True))
+        cells, _ = _layout(statistics)
+        by_column = dict(zip(cells.columns, cells.edges, strict=True))
         self.edges_ = [by_column.get(j) if known is None else None for j, known in enumerate(self.categories_)]
 
     def _found(self) -> dict[str, Any]:
