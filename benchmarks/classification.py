@@ -27,6 +27,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 if "OPENBLAS_NUM_THREADS" not in os.environ and __name__ != "__main__":
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -36,10 +37,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression as Ordinary
+from sklearn.naive_bayes import CategoricalNB as OrdinaryNaive
 
 from discreet import Bounds, NoiseWarning, NotPrivateWarning
 from discreet.features import OrientationHistograms
-from discreet.models import LogisticRegression
+from discreet.models import GaussianNB, LogisticRegression, MixedNB
 
 Floats = NDArray[np.float64]
 
@@ -202,6 +204,80 @@ def accuracies(folder: Path, seeds: int, quick: bool, names: tuple[str, ...]) ->
                 print(f"  {method:18}", *(f"{mean:7.4f}" for mean in row(pool, name, folder, method, many)), flush=True)
 
 
+NAIVE = {  # naive Bayes beside regression, with categories as such
+    "GaussianNB of numbers": lambda lists, options: GaussianNB(**options),
+    "MixedNB": lambda lists, options: MixedNB(categories=lists, **options),
+    "MixedNB, gaussian": lambda lists, options: MixedNB(categories=lists, numbers="gaussian", **options),
+}
+NAIVE_GOALS = {"adult": (0.82, 0.83), "nursery": (0.89, 0.905)}  # at ε = 0.1 and 1
+BINS = 64  # of a number, for naive Bayes without privacy
+
+
+def mixed_table(name: str, folder: Path) -> tuple[pd.DataFrame, NDArray[Any], dict[str, list[str]], Bounds]:
+    """Numbers, and categories with their lists."""
+    table = pd.read_parquet(folder / f"{name}.parquet").dropna()
+    if "split" in table:
+        table = table[table.pop("split") == "train"].drop(columns=["fnlwgt", "native_country"])
+    y = table.pop("income" if name == "adult" else "class").astype(str).to_numpy()
+    ranges = {column: ADULT[column] for column in table if column in ADULT and name == "adult"}
+    lists = {column: sorted(table[column].astype(str).unique()) for column in table if column not in ranges}
+    table = table.astype(dict.fromkeys(lists, str))
+    return table, y, lists, Bounds(ranges | dict.fromkeys(lists, (0.0, 1.0)), classes=sorted(set(y)))
+
+
+def ordinary_naive(
+    table: pd.DataFrame, y: NDArray[Any], lists: dict[str, list[str]], bounds: Bounds, train: Any
+) -> Any:
+    """Predictions of scikit-learn's naive Bayes, numbers in even bins within their bounds."""
+    ranges = dict(zip(bounds.columns or (), zip(bounds.lower, bounds.upper, strict=True), strict=True))
+    codes = []
+    for column in table:
+        if column in lists:
+            codes.append([lists[column].index(value) for value in table[column]])
+        else:
+            low, high = ranges[column]
+            codes.append(np.clip((table[column] - low) / (high - low) * BINS, 0, BINS - 1).astype(int))
+    X = np.column_stack(codes)
+    return OrdinaryNaive(min_categories=X.max(axis=0) + 1).fit(X[train], y[train]).predict(X)
+
+
+def naive(folder: Path, seeds: int) -> None:
+    """Test accuracy of naive Bayes on adult and nursery, for δ = 1e-6 and 0."""
+    for name, goals in NAIVE_GOALS.items():
+        if not (folder / f"{name}.parquet").exists():
+            print(f"\n{name}: its file is not in {folder}. Hint: --data DIR.")
+            continue
+        table, y, lists, bounds = mixed_table(name, folder)
+        splits = [np.random.default_rng(seed).permutation(len(y)) for seed in range(seeds)]
+        splits = [(order[len(y) // 5 :], order[: len(y) // 5]) for order in splits]
+        print(f"\nnaive Bayes on {name} ({len(y):,} rows × {table.shape[1]} columns; {seeds} seeds)")
+        print(f"  {'to reach':26}", *(f"{goal:7.3f}" for goal in goals))
+        found = [(ordinary_naive(table, y, lists, bounds, train) == y)[test].mean() for train, test in splits]
+        print(f"  {'without privacy':26} {np.mean(found):7.4f}", flush=True)
+        for method, make in NAIVE.items():
+            numbers = [column for column in table if column not in lists]
+            if method != "MixedNB" and not numbers:
+                continue
+            some = table[numbers] if "numbers" in method else table
+            known = (
+                Bounds({column: ADULT[column] for column in numbers}, classes=bounds.classes)
+                if "numbers" in method
+                else bounds
+            )
+            for delta in (DELTA, 0.0):
+                means = []
+                for epsilon in EPSILONS:
+                    scores = []
+                    for seed, (train, test) in enumerate(splits):
+                        options = {"epsilon": epsilon, "delta": delta, "bounds": known, "random_state": seed}
+                        model = make(lists, options).fit(some.iloc[train], y[train])
+                        scores.append(model.score(some.iloc[test], y[test]))
+                    means.append(np.mean(scores))
+                print(
+                    f"  {method + (', δ = 0' if not delta else ''):26}", *(f"{mean:7.4f}" for mean in means), flush=True
+                )
+
+
 def speed(rows: int = 100_000, width: int = 50) -> None:
     """Fit time beside scikit-learn's, the fastest of three."""
     rng = np.random.default_rng(0)
@@ -225,11 +301,18 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=shared, help="folder of the published sets")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="the default method alone")
+    parser.add_argument("--naive", action="store_true", help="naive Bayes alone")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS, help="which of them")
     options = parser.parse_args()
+    if options.naive:
+        warnings.simplefilter("ignore")
+        naive(options.data, options.seeds)
+        return
     speed()
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     accuracies(options.data, options.seeds, options.quick, tuple(options.sets))
+    warnings.simplefilter("ignore")
+    naive(options.data, options.seeds)
 
 
 if __name__ == "__main__":
