@@ -168,6 +168,16 @@ def test_noise_of_moments_is_for_the_joint_norm():
     assert release.parts[0].std == pytest.approx(multiplier * math.sqrt(1 + 1.25 * 10), rel=1e-3)
 
 
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_cells_and_moments_are_one_release_with_the_norm_of_both(delta):
+    """Two categories and two numbers: √(2 + 1 + 2·5/4) for Gaussian noise, 2 + 1 + 2·3/2 for Laplace noise."""
+    X, y = table(100)
+    release = mixed(1.0, delta, numbers="gaussian").fit(X, y).release_
+    scale = accounting.noise_multiplier(1.0, delta) * math.sqrt(5.5) if delta else math.sqrt(2) * 6.0
+    assert [part.name for part in release.parts] == ["values by class", "moments by class"]
+    assert all(part.std == pytest.approx(scale, rel=2e-3) for part in release.parts)
+
+
 # Whatever the data -----------------------------------------------------------------------------------------
 
 
@@ -194,6 +204,16 @@ def test_values_that_are_not_listed_say_nothing_and_the_others_of_their_row_coun
     assert np.allclose(np.exp(smokes[:, :2]), np.exp(there[:, :2]), atol=0.01)
     known = X.iloc[:3].copy()
     assert np.allclose(model.predict_proba(known), model.predict_proba(known.assign(ward=None)), atol=0.02)
+
+
+def test_rows_to_predict_for_are_like_those_of_the_fit():
+    X, y = table(100)
+    model = mixed(categories=[None, ["yes", "no"], None, ["a", "b", "c"]], bounds=Bounds(0, 100, classes=CLASSES))
+    model.fit(X.to_numpy(object), y)
+    with pytest.raises(ValueError, match="X has 3 features, but MixedNB is expecting 4"):
+        model.predict(X.to_numpy(object)[:, :3])
+    with pytest.raises(ValueError, match="feature names"):
+        mixed().fit(X, y).predict(X[["smokes", "age", "noise", "ward"]])
 
 
 def test_what_is_wrong_is_refused_before_anything_is_charged():

@@ -10,8 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from discreet.engines.opening import is_lazy, is_rows
+from discreet.engines.tables import apart
 from discreet.models.classifier import PrivateClassifier, as_array
 from discreet.models.naive_bayes.sums import ClassSums
 from discreet.models.parameters import estimator
@@ -46,9 +48,10 @@ class NaiveBayes(PrivateClassifier):
         """Learn from more rows: their sums are released with a budget of their own, and added to those so far.
 
         Each call charges the ledger for `epsilon` and `delta`. Where no person has rows in two calls, each person has
-        the guarantee of one call, whatever the number of calls (parallel composition: nothing that was found in earlier
-        calls depends on the rows of later ones). Where somebody has, that person's guarantees add up, which the ledger
-        counts for everybody: without a `ledger` of your own, each call opens one for itself alone.
+        the guarantee of one call, whatever the number of calls: parallel composition, also where later calls depend on
+        what earlier ones released (`mechanisms/proofs/online.md`, each round by itself). Where somebody has, that
+        person's guarantees add up, which the ledger counts for everybody: without a `ledger` of your own, each call
+        opens one for itself alone.
 
         Bounds, classes and edges that the first call found are used by all others.
 
@@ -58,6 +61,7 @@ class NaiveBayes(PrivateClassifier):
         """
         made = clone(self)
         if hasattr(self, "release_"):
+            self._refuse_columns(X)
             made.set_params(**self._found())
         elif classes is not None:
             made.set_params(classes=classes)
@@ -88,6 +92,11 @@ class NaiveBayes(PrivateClassifier):
         if statistics.releases:
             model.release_ = statistics.releases[-1]
         return model
+
+    def _refuse_columns(self, X: Any) -> None:
+        """Raise if rows in memory have other columns than those of the first call."""
+        if not is_rows(X) and not is_lazy(X):
+            validate_data(self, apart(X, self.unit)[0], reset=False, skip_check_array=True)
 
     def _found(self) -> dict[str, Any]:
         """What the first call found, as parameters of the next."""
