@@ -4,7 +4,6 @@ import copy
 import math
 
 import numpy as np
-import pandas as pd
 import polars
 import pytest
 
@@ -17,6 +16,8 @@ from discreet.models import CategoricalNB, GaussianNB, LogisticRegression, Mixed
 from discreet.models.bins import codes_between, find_edges
 from discreet.models.naive_bayes import categorical, gaussian
 from discreet.models.naive_bayes.columns import Places, whole_edges
+
+from .lazy import pd
 
 pytestmark = [
     pytest.mark.catalogue("CL6"),
