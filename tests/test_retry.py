@@ -14,6 +14,7 @@ import threading
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -661,8 +662,8 @@ def test_a_run_that_shows_keeps_its_own_charge():
 RUN = """
 import os, sys
 import numpy as np
-sys.path.insert(0, {tests!r})
-from test_retry import regression, linear
+sys.path.insert(0, {top!r})
+from tests.test_retry import regression, linear
 from discreet import Ledger
 import discreet.retry
 
@@ -687,7 +688,7 @@ def test_kill_then_retry(tmp_path, moment):
     """`kill -9` after the charge, or after the release was stored and before anybody saw it."""
     path = tmp_path / "ledger.db"
     account = Ledger.open(path, WIDE)
-    code = RUN.format(tests=str(__file__).rsplit("/", 1)[0])
+    code = RUN.format(top=str(Path(__file__).parents[1]))
     command = [sys.executable, "-c", code, str(path), moment]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "here\n"
