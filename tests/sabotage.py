@@ -63,7 +63,7 @@ def _attack(run, *pair, **options):
         return audit(run, *pair, confidence=SURE, **options)
 
 
-def caught(run, pair, runs, monkeypatch, factor, *kinds, delta=0.0, first=FIRST):
+def caught(run, pair, runs, monkeypatch, factor, *kinds, delta=0.0, first=FIRST, event=None):
     """Audit a twin of a mechanism until it is caught, and the mechanism as often; the seed is fixed.
 
     Parameters
@@ -73,24 +73,26 @@ def caught(run, pair, runs, monkeypatch, factor, *kinds, delta=0.0, first=FIRST)
     first : runs before the first look; all of them, where only all of them tell enough.
     factor, kinds : as in `weaken`.
     delta : at which ε is bounded.
+    event : what is declared, where releases do not say.
     """
     monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", stream(2033))
-    honest = acquit(run, *pair, runs=runs, delta=delta) if runs <= first else None  # where there is only one look
+    options = {"delta": delta, "event": event}
+    honest = acquit(run, *pair, runs=runs, **options) if runs <= first else None  # where there is only one look
     with monkeypatch.context() as patch:
         weaken(patch, factor, *kinds)
-        needed = catch(run, *pair, runs=runs, first=first, delta=delta)
-    return honest or acquit(run, *pair, runs=needed, delta=delta)
+        needed = catch(run, *pair, runs=runs, first=first, **options)
+    return honest or acquit(run, *pair, runs=needed, **options)
 
 
 def weaken(monkeypatch, factor, *kinds):
     """All noise of the library, or that of some kinds ("gaussian", "laplace", "norm", "choice"), times a factor."""
-    factor, draw, radial, rate = Fraction(factor), samplers.unwrapped, norm.norm_noise, choose._rate
+    factor, draw, radial, rate = Fraction(factor), samplers.unwrapped, norm.norm_noise, choose.rate_of
     for kind in kinds or ("gaussian", "laplace", "norm", "choice"):
         name, twin = {
             "gaussian": ("gaussian.unwrapped", lambda law, scale, *rest: draw(law, scale * factor, *rest)),
             "laplace": ("laplace.unwrapped", lambda law, scale, *rest: draw(law, scale * factor, *rest)),
             "norm": ("norm.norm_noise", lambda d, scale, *rest: radial(d, scale * factor, *rest)),
-            "choice": ("choose._rate", lambda *numbers: rate(*numbers) / factor),
+            "choice": ("choose.rate_of", lambda *numbers: rate(*numbers) / factor),
         }[kind]
         monkeypatch.setattr(f"discreet.mechanisms.{name}", twin)
 

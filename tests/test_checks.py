@@ -1,5 +1,7 @@
 """Every estimator and statistic there is passes every check; broken twins do not."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,7 @@ from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.laplace import add_discrete_laplace, add_laplace
 from discreet.mechanisms.norm import add_norm
+from discreet.mechanisms.points import exponential_on_grid
 from discreet.mechanisms.threshold import AboveThreshold, select_keys
 from discreet.models import LinearRegression
 from discreet.query import BoundedSum
@@ -194,15 +197,18 @@ def test_a_median_is_a_quantile():
 
 @pytest.mark.audit
 def test_quantiles_where_one_row_moves_scores_both_ways(seeded, monkeypatch):
-    """A row at the top makes the cells below the median worse and those above it better: the worst case of a choice."""
-    rows = np.repeat([-1.0, 0.0, 1.0], [4, 2, 4])
+    """A row at the top makes points below the median worse and those above it better: the worst case of a choice."""
+    rows = np.repeat([-1.0, 0.1234567, 1.0], [4, 1, 4])
     pair = rows, np.append(rows, 1.0)
 
     def run(x):
-        return STATISTICS["quantile"](x, epsilon=0.5)
+        return STATISTICS["quantile"](x, epsilon=0.5, confidence=None)
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.curator.exponential", lambda s, e, *rest: exponential(s, 8 * e, *rest))
+        patch.setattr(
+            "discreet.stats.exponential.exponential_on_grid",
+            lambda pieces, grid, e, *rest: exponential_on_grid(pieces, grid, 8 * e, *rest),
+        )
         needed = catch(run, *pair, runs=4800)
     acquit(run, *pair, runs=needed)
 

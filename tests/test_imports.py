@@ -42,6 +42,7 @@ TIERS = (
         "inside",
         "curator",
         "ranges",
+        "ranks",
         "classes",
         "task",
         "session",

@@ -88,7 +88,7 @@ def test_the_exact_path_has_the_same_law(monkeypatch):
 def test_fast_and_exact_choices_agree():
     rng = Keystream.seeded(3)
     scores = np.array([rng.bits(6) for _ in range(40)])
-    gaps, rate = choose._gaps(scores), choose._rate(0.3, 1, False)
+    gaps, rate = choose._gaps(scores), choose.rate_of(0.3, 1, False)
     edges = np.cumsum(np.exp(-np.asarray(gaps) * float(rate)))
     for _ in range(200):
         word = rng.bits(53)

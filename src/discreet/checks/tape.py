@@ -39,7 +39,7 @@ from discreet.events import (
     one_of,
 )
 from discreet.inside import Inside
-from discreet.mechanisms import choose, gaussian, laplace, norm, samplers
+from discreet.mechanisms import choose, gaussian, laplace, norm, points, samplers
 from discreet.mechanisms.coins import Coins
 from discreet.models.selection.renyi import Trial, epsilon_of
 from discreet.models.selection.repeats import Repeats
@@ -51,10 +51,16 @@ BY_ROWS = "the scale of the noise depends on the rows"
 RELEASED = "what is released depends on the rows by more than the answers"
 
 ADDITIVE = (gaussian.add_gaussian, laplace.add_laplace, laplace.add_discrete_laplace, norm.add_norm)
-CHOICES = (choose.exponential, choose.permute_and_flip, choose.report_noisy_max)
+CHOICES = (choose.exponential, choose.permute_and_flip, choose.report_noisy_max, points.exponential_on_grid)
 CHOOSING = {function.__name__ for function in CHOICES}
 # where the scale of a draw can be seen, below all that decides on it: module, function, place of the argument
-SCALES = ((samplers, "_plan", 1), (norm, "_magnitudes", 2), (choose, "floats", 1), (choose, "coins", 1))
+SCALES = (
+    (samplers, "_plan", 1),
+    (norm, "_magnitudes", 2),
+    (choose, "floats", 1),
+    (choose, "coins", 1),
+    (points, "floats", 1),
+)
 
 
 @dataclass(frozen=True)
@@ -121,10 +127,13 @@ class Call:
             return None
         if self.charged is not None:
             return self.charged
-        moved = np.asarray(other.given - self.given, dtype=object)
+        if self.name == "exponential_on_grid":
+            moved = _on_all_points(other.given, self.given) - _on_all_points(self.given, other.given)
+        else:
+            moved = np.asarray(other.given - self.given, dtype=object)
         if self.name in CHOOSING:
             spread = float(self.scales[0] * (max(moved.ravel()) - min(moved.ravel())))
-            rule: Any = "exponential" if self.name == "exponential" else "permute-and-flip"
+            rule: Any = "exponential" if self.name.startswith("exponential") else "permute-and-flip"
             return Choice(spread, rule) if spread else None
         steps = [float(entry / scale) for scale, part in self._parts(moved) for entry in map(Fraction, part)]
         if self.name == "add_gaussian":
@@ -348,6 +357,16 @@ class _Hooks:
             return method(search, *arguments, **options)
 
         return run
+
+
+def _on_all_points(pieces: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+    """The scores that pieces of a grid give to every point at which either these or the others begin.
+
+    Of pieces that begin together all but the last are empty; the last piece of all begins where the grid has ended.
+    """
+    starts = np.unique(np.concatenate([pieces[0], others[0]]).astype(np.int64))[:-1]
+    place = np.searchsorted(pieces[0].astype(np.int64), starts, side="right")
+    return np.asarray(pieces[1, place - 1])
 
 
 def _bits(value: Any) -> Any:

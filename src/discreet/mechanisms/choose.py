@@ -43,7 +43,7 @@ def exponential(
     >>> exponential([0, 10**6, 3], 1.0, 1)
     1
     """
-    gaps, rate = _gaps(scores), _rate(epsilon, sensitivity, monotonic)
+    gaps, rate = _gaps(scores), rate_of(epsilon, sensitivity, monotonic)
     edges = np.cumsum(np.exp(-floats(gaps, rate)))
     u = Lazy((rng or default()).word() >> 11, 53, rng or default())
     spot, slack = u.m * 2.0**-53 * edges[-1], _slack(len(gaps), float(edges[-1]))
@@ -80,7 +80,7 @@ def permute_and_flip(
     """
     gaps, rng = _gaps(scores), rng or default()
     order = permutation(len(gaps), rng)
-    heads = coins(gaps, _rate(epsilon, sensitivity, monotonic), rng)
+    heads = coins(gaps, rate_of(epsilon, sensitivity, monotonic), rng)
     return int(order[heads[order]][0])  # the best candidate's coin always shows heads
 
 
@@ -131,6 +131,7 @@ def _gaps(scores: Any) -> NDArray[Any]:
     return np.asarray(best - exact)
 
 
-def _rate(epsilon: Number, sensitivity: Number, monotonic: bool) -> Fraction:
+def rate_of(epsilon: Number, sensitivity: Number, monotonic: bool) -> Fraction:
+    """c: by how much each unit of score multiplies the logarithm of the odds."""
     exact = positive("choose", "epsilon", epsilon) / positive("choose", "sensitivity", sensitivity)
     return exact if monotonic else exact / 2

@@ -1,0 +1,113 @@
+"""Ranks: the rows around a rank, found by histograms that refine, so that any engine can add them up.
+
+Each pass is an exact count of rows in cells; the next one cuts those cells into parts that hold rows of a rank near the
+one wanted. How many passes there are, of how many cells, is public. What is found is exact and stays in the curator.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engines import Rows
+from discreet.mechanisms.points import DecimalGrid
+from discreet.query import Batch, BoundedSum, OneHot
+
+Ints = NDArray[np.int64]
+
+FIRST = 1 << 14  # cells of the first pass
+CELLS = 1 << 17  # cells of each pass after it, unless there are more near the ranks
+NOWHERE = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The points that rows near a rank take.
+
+    Attributes
+    ----------
+    codes, counts : the points, in order, and how many rows take each.
+    below : how many rows are below each.
+    n : how many rows there are in all.
+    """
+
+    codes: Ints
+    counts: Ints
+    below: Ints
+    n: int
+
+    def near(self, rank: Fraction, far: int) -> Ranked:
+        """Those with a row less than `far` rows from the rank, or with rows on either side of it."""
+        kept = _near(self.below, self.below + self.counts, self.n, (rank,), far)
+        return Ranked(self.codes[kept], self.counts[kept], self.below[kept], self.n)
+
+
+def column_on(grid: DecimalGrid) -> OneHot:
+    """The first column on a grid, as coarse as the first pass sees it: a query by which bad columns are refused."""
+    return _cells(grid, np.zeros(1, dtype=np.int64), FIRST, -(-grid.size // FIRST))
+
+
+def rank_rows(rows: Rows, grid: DecimalGrid, ranks: tuple[Fraction, ...], far: int) -> Ranked:
+    """All points with rows fewer than `far` rows from one of these ranks (shares of the rows)."""
+    most = 2 * far + 4  # points near a rank, at most
+    starts, below, width, n, first = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), grid.size, 0, True
+    counts: Ints = below
+    for parts in _passes(grid.size, most * len(ranks)):
+        width = -(-width // parts)
+        table = _cells(grid, starts, parts, width)
+        counts = np.asarray(rows.sum(BoundedSum(table, order=1, name="cells")), dtype=np.int64).reshape(-1, parts)
+        counts = counts[: len(below)]
+        n, first = (int(counts.sum()), False) if first else (n, False)
+        lower = below[:, None] + np.cumsum(counts, axis=1) - counts
+        kept = (counts > 0) & _near(lower, lower + counts, n, ranks, far)
+        found = (starts[: len(below), None] + np.arange(parts) * width)[kept]
+        counts, below = counts[kept], lower[kept]
+        starts = np.append(found, np.full(max(most * len(ranks) - len(found), 0), NOWHERE))
+    return Ranked(starts[: len(below)] + grid.first, counts, below, n)
+
+
+def count_cells(rows: Rows, grid: DecimalGrid, cells: int) -> tuple[Ints, Ints]:
+    """Where even cells of the grid start, and how many rows each holds."""
+    width = -(-grid.size // cells)
+    table = _cells(grid, np.zeros(1, dtype=np.int64), cells, width)
+    counts = np.asarray(rows.sum(BoundedSum(table, order=1, name="cells")), dtype=np.int64)
+    return np.minimum(grid.first + width * np.arange(cells), grid.last + 1), counts
+
+
+def _passes(size: int, cells: int) -> list[int]:
+    """Into how many parts each pass cuts its cells, until they are single points."""
+    parts = 1 << max(1, (CELLS // cells).bit_length() - 1)
+    wanted = [FIRST] + [parts] * math.ceil(math.log(max(2, size), parts) + 1)
+    width, passes = size, list[int]()
+    while width > 1:
+        passes.append(min(wanted[min(len(passes), 1)], width))
+        width = -(-width // passes[-1])
+    return passes or [1]
+
+
+def _cells(grid: DecimalGrid, starts: Ints, parts: int, width: int) -> OneHot:
+    """Cells that cut each of the intervals beginning at `starts` into parts of one width."""
+
+    def cell(rows: Batch) -> Ints:
+        if rows.X.dtype.kind not in "fiub":
+            raise TypeError("The column is not of numbers.")
+        codes = grid.codes(rows.X[:, 0]) - grid.first
+        there = np.isfinite(rows.X[:, 0])
+        place = np.where(there, codes, 0).astype(np.int64)
+        i = np.searchsorted(starts, place, side="right") - 1
+        part = (place - starts[np.maximum(i, 0)]) // width
+        return np.where(there & (i >= 0) & (part < parts), i * parts + part, -1)
+
+    return OneHot(cell, len(starts) * parts)
+
+
+def _near(lower: Ints, upper: Ints, n: int, ranks: tuple[Fraction, ...], far: int) -> NDArray[np.bool_]:
+    near = np.zeros(lower.shape, dtype=bool)
+    for rank in ranks:
+        a, b = rank.numerator, rank.denominator
+        near |= (upper >= -(-(a * n - b * far) // b)) & (lower <= (a * n + b * far) // b)
+    return near
