@@ -45,6 +45,17 @@ class Ranked:
         kept = _near(self.below, self.below + self.counts, self.n, (rank,), far)
         return Ranked(self.codes[kept], self.counts[kept], self.below[kept], self.n)
 
+    def order(self, rank: Fraction, many: int, grid: DecimalGrid) -> Ints:
+        """The row of the rank, ⌈qn⌉ or the first, in the middle of so many on either side, in order.
+
+        Beyond the first row stands the grid's first point, beyond the last one its last.
+        """
+        middle = max(1, -(-rank.numerator * self.n // rank.denominator))
+        places = middle + np.arange(-many, many + 1)
+        found = np.searchsorted(self.below + self.counts, np.clip(places, 1, max(self.n, 1)))
+        inside = np.append(self.codes, grid.last)[np.minimum(found, len(self.codes))]
+        return np.where(places < 1, grid.first, np.where(places > self.n, grid.last, inside))
+
 
 def column_on(grid: DecimalGrid) -> OneHot:
     """The first column on a grid, as coarse as the first pass sees it: a query by which bad columns are refused."""

@@ -119,7 +119,7 @@ def unreplayed_procedures() -> list[str]:
     """The names of the procedures whose privacy loss a replay cannot see; black-box audits attack them as a whole.
 
     >>> unreplayed_procedures()
-    ['FoundLabels', 'PerturbedMinimum', 'PosteriorDraw', 'StableMedian']
+    ['FoundLabels', 'PerturbedMinimum', 'PosteriorDraw', 'SmoothRank', 'StableMedian', 'StableRank']
     """
     ours = [kind for kind in Inside.__subclasses__() if kind.__module__.partition(".")[0] == "discreet"]
     return sorted(kind.__name__ for kind in ours if not kind.replayable)

@@ -6,5 +6,8 @@
 | `lazy`, `tables`, `rejection`, `samplers`, `reals` | exact laws from fair bits | proofs/samplers.md |
 | `gaussian`, `laplace`, `norm` | total + noise, on the grid of whole numbers | of the same names |
 | `choose` | one of many candidates, by score | proofs/choose.md |
+| `points` | a point of a fine public grid, by score | proofs/points.md |
+| `smooth` | value + noise in proportion to a smooth bound of its local sensitivity | proofs/smooth.md |
+| `propose` | whether a value is stable at a proposed scale, tested with noise | proofs/propose.md |
 | `threshold` | the first query above a threshold; which keys may be named | proofs/threshold.md |
 """

@@ -18,7 +18,7 @@ from discreet.inside import Inside
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
-from discreet.mechanisms.threshold import AboveThreshold
+from discreet.mechanisms.propose import first_stable, test_threshold
 from discreet.models.fit import Fit
 from discreet.models.linear.scaled import features, target
 from discreet.query import Batch, BoundedSum
@@ -166,14 +166,13 @@ def propose(fits: Ints, largest: int, event: Approximate, rng: Keystream) -> tup
     """
     order = np.sort(fits, axis=0)
     gaps = reach(order, 2 * bar(event))
-    gate = AboveThreshold(bar(event), event.epsilon / 2, 1, rng)
-    for number in range(PROPOSALS):
-        scale = max(1, largest >> (PROPOSALS - 1 - number))
-        if gate.ask(int(np.searchsorted(gaps, scale, side="right"))):
-            width = Fraction(math.isqrt(len(order[0]) << 40) + 1, 1 << 20)  # √d, rounded up: each of d moves by a scale
-            noise = Gaussian(_noise(event))
-            return number, add_gaussian(order[len(order) // 2], scale * width, noise, rng)
-    return -1, np.zeros(len(order[0]), dtype=np.int64)
+    scales = [max(1, largest >> (PROPOSALS - 1 - number)) for number in range(PROPOSALS)]
+    distances = (int(np.searchsorted(gaps, scale, side="right")) for scale in scales)
+    number = first_stable(distances, event, PROPOSALS, rng)
+    if number < 0:
+        return -1, np.zeros(len(order[0]), dtype=np.int64)
+    width = Fraction(math.isqrt(len(order[0]) << 40) + 1, 1 << 20)  # √d, rounded up: each of d moves by a scale
+    return number, add_gaussian(order[len(order) // 2], scales[number] * width, Gaussian(_noise(event)), rng)
 
 
 def reach(order: Ints, most: int) -> Ints:
@@ -197,29 +196,8 @@ def reach(order: Ints, most: int) -> Ints:
 
 
 def bar(event: Approximate) -> int:
-    """The threshold: a median that is not stable at all passes one of the tests with probability at most δ/2.
-
-    >>> bar(Approximate(1.0, 1e-6))
-    111
-    """
-    least, enough = 1, 1
-    while _passing(enough, event) > event.delta / 2:
-        least, enough = enough, 2 * enough
-    while least < enough:
-        middle = (least + enough) // 2
-        least, enough = (least, middle) if _passing(middle, event) <= event.delta / 2 else (middle + 1, enough)
-    return enough
-
-
-def _passing(threshold: int, event: Approximate) -> float:
-    """PROPOSALS × P(ν - ρ >= threshold), rounded up: ρ and ν as `AboveThreshold` draws them for half of ε."""
-    nu, rho = event.epsilon * 2 / 13, event.epsilon * 5 / 26  # rates of the two laws: P(ν) ∝ p^|ν|, P(ρ) ∝ q^|ρ|
-    p, q, t = math.exp(-nu), math.exp(-rho), threshold
-    both, share = -math.expm1(-nu - rho), -math.expm1(-rho) / (1 + q)
-    far_p, far_q = math.exp(-nu * t), math.exp(-rho * t)
-    below = share / (1 + p) * (far_p * p * q / both + (far_p - far_q) / -math.expm1(nu - rho))  # -ρ < threshold
-    above = far_q / (1 + q) - share * p * far_q / (both * (1 + p))  # -ρ >= threshold
-    return PROPOSALS * (below + above) * (1 + 1e-6)
+    """How many blocks must be able to change, with noise, before the median could move by more than is proposed."""
+    return test_threshold(event, PROPOSALS)
 
 
 def _noise(event: Approximate) -> float:
