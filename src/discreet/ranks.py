@@ -62,14 +62,19 @@ def column_on(grid: DecimalGrid) -> OneHot:
     return _cells(grid, np.zeros(1, dtype=np.int64), FIRST, -(-grid.size // FIRST))
 
 
-def rank_rows(rows: Rows, grid: DecimalGrid, ranks: tuple[Fraction, ...], far: int) -> Ranked:
-    """All points with rows fewer than `far` rows from one of these ranks (shares of the rows)."""
+def rank_rows(
+    rows: Rows, grid: DecimalGrid, ranks: tuple[Fraction, ...], far: int, about: float | None = None
+) -> Ranked:
+    """All points with rows fewer than `far` rows from one of these ranks (shares of the rows).
+
+    Rows are ranked by their first column; by its distance from a public number, if there is one (`about`).
+    """
     most = 2 * far + 4  # points near a rank, at most
     starts, below, width, n, first = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), grid.size, 0, True
     counts: Ints = below
     for parts in _passes(grid.size, most * len(ranks)):
         width = -(-width // parts)
-        table = _cells(grid, starts, parts, width)
+        table = _cells(grid, starts, parts, width, about)
         counts = np.asarray(rows.sum(BoundedSum(table, order=1, name="cells")), dtype=np.int64).reshape(-1, parts)
         counts = counts[: len(below)]
         n, first = (int(counts.sum()), False) if first else (n, False)
@@ -81,10 +86,10 @@ def rank_rows(rows: Rows, grid: DecimalGrid, ranks: tuple[Fraction, ...], far: i
     return Ranked(starts[: len(below)] + grid.first, counts, below, n)
 
 
-def count_cells(rows: Rows, grid: DecimalGrid, cells: int) -> tuple[Ints, Ints]:
+def count_cells(rows: Rows, grid: DecimalGrid, cells: int, about: float | None = None) -> tuple[Ints, Ints]:
     """Where even cells of the grid start, and how many rows each holds."""
     width = -(-grid.size // cells)
-    table = _cells(grid, np.zeros(1, dtype=np.int64), cells, width)
+    table = _cells(grid, np.zeros(1, dtype=np.int64), cells, width, about)
     counts = np.asarray(rows.sum(BoundedSum(table, order=1, name="cells")), dtype=np.int64)
     return np.minimum(grid.first + width * np.arange(cells), grid.last + 1), counts
 
@@ -100,14 +105,15 @@ def _passes(size: int, cells: int) -> list[int]:
     return passes or [1]
 
 
-def _cells(grid: DecimalGrid, starts: Ints, parts: int, width: int) -> OneHot:
+def _cells(grid: DecimalGrid, starts: Ints, parts: int, width: int, about: float | None = None) -> OneHot:
     """Cells that cut each of the intervals beginning at `starts` into parts of one width."""
 
     def cell(rows: Batch) -> Ints:
         if rows.X.dtype.kind not in "fiub":
             raise TypeError("The column is not of numbers.")
-        codes = grid.codes(rows.X[:, 0]) - grid.first
-        there = np.isfinite(rows.X[:, 0])
+        values = rows.X[:, 0] if about is None else np.abs(rows.X[:, 0] - about)
+        codes = grid.codes(values) - grid.first
+        there = np.isfinite(values)
         place = np.where(there, codes, 0).astype(np.int64)
         i = np.searchsorted(starts, place, side="right") - 1
         part = (place - starts[np.maximum(i, 0)]) // width

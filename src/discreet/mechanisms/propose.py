@@ -27,14 +27,14 @@ def first_stable(distances: Iterable[int], event: Approximate, proposals: int, r
 
     Guarantee: (ε/2, 0)-DP; and a proposal of distance 0 is the answer with probability at most δ/2.
     """
-    gate = AboveThreshold(test_threshold(event, proposals), event.epsilon / 2, 1, rng)
+    gate = AboveThreshold(threshold_for(event, proposals), event.epsilon / 2, 1, rng)
     return next((number for number, distance in enumerate(distances) if gate.ask(distance)), -1)
 
 
-def test_threshold(event: Approximate, proposals: int) -> int:
+def threshold_for(event: Approximate, proposals: int) -> int:
     """The least threshold at which proposals of distance 0 pass any of the tests with probability at most δ/2.
 
-    >>> test_threshold(Approximate(1.0, 1e-6), 8)
+    >>> threshold_for(Approximate(1.0, 1e-6), 8)
     111
     """
     least, enough = 1, 1

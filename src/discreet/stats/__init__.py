@@ -3,5 +3,19 @@
 from discreet.stats.counts import count, histogram
 from discreet.stats.moments import covariance, mean, sum, variance
 from discreet.stats.quantiles import median, quantile
+from discreet.stats.robust import iqr, mad, trimmed_mean, winsorized_mean
 
-__all__ = ["count", "covariance", "histogram", "mean", "median", "quantile", "sum", "variance"]
+__all__ = [
+    "count",
+    "covariance",
+    "histogram",
+    "iqr",
+    "mad",
+    "mean",
+    "median",
+    "quantile",
+    "sum",
+    "trimmed_mean",
+    "variance",
+    "winsorized_mean",
+]

@@ -16,11 +16,14 @@ from discreet.release import Release
 Floats = NDArray[np.float64]
 
 
-def cells_between(edges: Floats, order: int = 1) -> BoundedSum:
-    """How many rows of the first column are below the first edge, between each two, and at or above the last."""
+def cells_between(edges: Floats, order: int = 1, about: float | None = None) -> BoundedSum:
+    """How many rows of the first column are below the first edge, between each two, and at or above the last.
+
+    Or how many of its distances from a public number, if there is one (`about`).
+    """
 
     def cell(rows: Batch) -> NDArray[np.int64]:
-        values = rows.X[:, 0]
+        values = rows.X[:, 0] if about is None else np.abs(rows.X[:, 0] - about)
         return np.where(np.isfinite(values), np.searchsorted(edges, values, side="right"), -1)
 
     return BoundedSum(OneHot(cell, len(edges) + 1), order=2 if order == 2 else 1, name="rows around")

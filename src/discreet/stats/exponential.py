@@ -34,6 +34,7 @@ class PointsAtRanks(Inside):
     ----------
     grid : the public points.
     ranks : shares of the rows.
+    about : rows are ranked by their distance from it, where it is a number, which was released or is public.
 
     With L rows below a point, U up to and with it, n in all and rank a/b, its score is -max(0, bL - an, an - bU), cut
     off where it is too low to matter. (For a tiny ε so many rows matter that scores are those of even cells.)
@@ -42,6 +43,7 @@ class PointsAtRanks(Inside):
     name: str
     grid: DecimalGrid
     ranks: tuple[Fraction, ...]
+    about: float | None = None
     proof: ClassVar[str] = "points"
     pays: ClassVar[tuple[type[Event], ...]] = (Choice, Composed)
 
@@ -58,11 +60,11 @@ class PointsAtRanks(Inside):
         asked = list(zip(self.ranks, epsilons, steps, strict=True))
         far = max(rows_that_matter(*one) for one in asked)
         if far * len(self.ranks) > FARTHEST:
-            starts, counts = count_cells(rows, self.grid, COARSE)
+            starts, counts = count_cells(rows, self.grid, COARSE, self.about)
             ends = np.append(starts, self.grid.last + 1)  # a last piece, empty, where the grid ends
             pieces = [np.vstack([ends, np.append(rank_score(rank).function(counts), 0)]) for rank in self.ranks]
         else:
-            near = rank_rows(rows, self.grid, self.ranks, far)
+            near = rank_rows(rows, self.grid, self.ranks, far, self.about)
             pieces = [pieces_of(near.near(rank, far), self.grid, rank, far) for rank in self.ranks]
         drawn = [
             exponential_on_grid(piece, self.grid, epsilon, step, rng)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
+from discreet.budget import Share
 from discreet.query import Batch, BoundedSum
 from discreet.release import Release
 from discreet.stats.asking import Options, Question, Range, ask, retried
@@ -101,17 +102,26 @@ def _wider(weights: tuple[float, ...], bounds: Range, options: Options) -> float
     return math.inf if bounds is None else float(np.linalg.norm(dealt, 1) / np.linalg.norm(dealt))
 
 
-def _powers(question: Question, x: Any, bounds: Range, weights: tuple[float, float, float]) -> Any:
+def _powers(question: Question, bounds: Range, weights: tuple[float, float, float]) -> tuple[Bounds, Powers]:
     """(1, z, z²) of one column, in one release; the weights deal the noise among them."""
     if question.curator.width != 1:
         raise ValueError("This statistic is of one column. Hint: `covariance` takes a table.")
     found, (share,) = question.deal(bounds, 1)
-    known = question.n is not None
+    return found, measure_powers(question, found, share, weights)
+
+
+def measure_powers(
+    question: Question, found: Bounds, share: Share, weights: tuple[float, float, float], trimmed: bool = False
+) -> Powers:
+    """(1, z, z²) of one column scaled to its bounds; rows beyond them are clipped, or, `trimmed`, count for nothing."""
+    known = question.n is not None and not trimmed
     dealt = np.array(weights[1:] if known else weights)
 
     # BOUND: z in [-1, 1]
     def powers(rows: Batch) -> Floats:
         z = found.scale(rows.X)
+        if trimmed:
+            z = np.where((found.lower <= rows.X) & (found.upper >= rows.X), z, np.nan)
         return np.asarray(np.hstack([z, z * z] if known else [np.ones_like(z), z, z * z]) * dealt)
 
     # SUMMARISE
@@ -121,9 +131,9 @@ def _powers(question: Question, x: Any, bounds: Range, weights: tuple[float, flo
     noisy = question.curator.measure(query, share)
     # SOLVE
     value, std = noisy.value / dealt, noisy.std / dealt
-    if question.n is not None:
-        return found, Powers(float(question.n), value, np.array([0.0, *std]), noisy)
-    return found, Powers(float(value[0]), value[1:], std, noisy)
+    if question.n is not None and known:
+        return Powers(float(question.n), value, np.array([0.0, *std]), noisy)
+    return Powers(float(value[0]), value[1:], std, noisy)
 
 
 @retried
@@ -142,7 +152,7 @@ def mean(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0,
     True
     """
     question = ask("mean", x, epsilon, delta, options, wider=_wider(MEAN, bounds, options))
-    found, power = _powers(question, x, bounds, MEAN)
+    found, power = _powers(question, bounds, MEAN)
     value, std, interval = mean_of(power, found, question.confidence)
     return question.answer("mean", value, std, interval)
 
@@ -173,7 +183,7 @@ def variance(
     True
     """
     question = ask("variance", x, epsilon, delta, options, wider=_wider(VARIANCE, bounds, options))
-    found, power = _powers(question, x, bounds, VARIANCE)
+    found, power = _powers(question, bounds, VARIANCE)
     m, q, v = power.mean, power.square, power.most_variance
     noises = (
         power.std[2] / power.fewest,

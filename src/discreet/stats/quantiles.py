@@ -124,25 +124,44 @@ def _chosen(
     part = {"exponential": choice(weight), "smooth": inside(radial(weight)), "ptr": approximate(weight)}[method]
     found, shares = question.deal(bounds, *[part] * len(ranks), *([counts(FOR_INTERVAL)] if around else []))
 
-    # BOUND: rows on a public grid between the bounds
     low, high = float(found.lower[0]), float(found.upper[0])
-    grid = DecimalGrid.between(low, high)
+    values = choose_values(name, question, ranks, (low, high), method, shares[: len(ranks)])
+    return values, interval_around(question, ranks, values, (low, high), shares[-1]) if around else None
+
+
+def choose_values(
+    name: str,
+    question: Question,
+    ranks: tuple[Fraction, ...],
+    ends: tuple[float, float],
+    method: Method,
+    shares: tuple[Share, ...],
+    about: float | None = None,
+) -> Floats:
+    """A value for each rank, of the column or of its distances from a number that was released (`about`)."""
+    # BOUND: rows on a public grid between the bounds
+    grid = DecimalGrid.between(*ends)
     question.curator.expect(BoundedSum(column_on(grid), order=1))  # refuses what cannot work, before it is charged
-    # SUMMARISE + PRIVATISE: a point for each rank, then how many rows there are around each
+    # SUMMARISE + PRIVATISE: the rows around each rank, and a point or a noisy row for it
     if method == "exponential":
-        value = question.curator.run(PointsAtRanks(name, grid, ranks), *shares[: len(ranks)]).value
-    else:
-        kind = SmoothRank if method == "smooth" else StableRank
-        rows = [question.curator.run(kind(name, grid, rank), share) for rank, share in zip(ranks, shares, strict=False)]
-        value = np.array([np.ravel(row.value)[-1] for row in rows])
-        if method == "ptr" and any(row.value[0] < 0 for row in rows):
-            question.task.note("no scale passed the test: where that is so the answer is the middle of the bounds")
-    # SOLVE
-    return value, interval_around(question, ranks, value, low, high, shares[-1]) if around else None
+        return np.asarray(question.curator.run(PointsAtRanks(name, grid, ranks, about), *shares).value)
+    kind = SmoothRank if method == "smooth" else StableRank
+    asked = zip(ranks, shares, strict=True)
+    rows = [question.curator.run(kind(name, grid, rank, about), share).value for rank, share in asked]
+    if method == "ptr" and any(row[0] < 0 for row in rows):
+        question.task.note("no scale passed the test: where that is so the answer is the middle of the bounds")
+    # SOLVE: of a proposal that was tested, the number of the scale comes first
+    return np.array([np.ravel(row)[-1] for row in rows])
 
 
 def interval_around(
-    question: Question, ranks: tuple[Fraction, ...], values: Floats, low: float, high: float, share: Share
+    question: Question,
+    ranks: tuple[Fraction, ...],
+    values: Floats,
+    ends: tuple[float, float],
+    share: Share,
+    confidence: float | None = None,
+    about: float | None = None,
 ) -> tuple[Floats, Floats]:
     """Between which values each quantile of the population is, from a noisy count of rows around those released.
 
@@ -150,15 +169,15 @@ def interval_around(
     their number below θ is binomial, whatever the edges, and the noise is drawn after the edges were chosen. So the
     first edge at which too few rows are missing, from either side, ends the interval.
     """
-    edges = edges_around(values, low, high)
-    noisy = question.curator.measure(cells_between(edges), share)
+    edges = edges_around(values, *ends)
+    noisy = question.curator.measure(cells_between(edges, about=about), share)
     question.task.note("the cells around depended on earlier answers")
-    ends = []
+    around = []
     for rank, value in zip(ranks, values, strict=True):
         balance = Balance.of(noisy, edges, float(rank))
-        start, end = balance.bracket(question.confidence, question.n, (low, high))
-        ends.append((min(start, value), max(end, value)))
-    return np.array(ends)[:, 0], np.array(ends)[:, 1]
+        start, end = balance.bracket(confidence or question.confidence, question.n, ends)
+        around.append((min(start, value), max(end, value)))
+    return np.array(around)[:, 0], np.array(around)[:, 1]
 
 
 def edges_around(values: Floats, low: float, high: float) -> Floats:

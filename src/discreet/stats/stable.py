@@ -21,7 +21,7 @@ from discreet.inside import Inside
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.points import DecimalGrid
-from discreet.mechanisms.propose import first_stable, test_threshold
+from discreet.mechanisms.propose import first_stable, threshold_for
 from discreet.mechanisms.smooth import Law, add_smooth, smooth_bound
 from discreet.ranks import rank_rows
 
@@ -53,12 +53,14 @@ class SmoothRank(Inside):
     ----------
     grid : public points; rows are moved to the nearest, and the answer is one of them.
     rank : a share of the rows.
+    about : rows are ranked by their distance from it, where it is a number, which was released or is public.
     degrees : of freedom of the noise, Student's t: with 1, Cauchy's law, the bound may change fastest.
     """
 
     name: str
     grid: DecimalGrid
     rank: Fraction
+    about: float | None = None
     degrees: int = 1
     proof: ClassVar[str] = "smooth"
     pays: ClassVar[tuple[type[Event], ...]] = (Pure,)
@@ -69,7 +71,7 @@ class SmoothRank(Inside):
         assert isinstance(event, Pure)
         law = Law.student(event.epsilon, self.degrees)
         many = min(math.ceil(NEGLIGIBLE / law.beta), FARTHEST)
-        order = rank_rows(rows, self.grid, (self.rank,), many + 3).order(self.rank, many + 1, self.grid)
+        order = rank_rows(rows, self.grid, (self.rank,), many + 3, self.about).order(self.rank, many + 1, self.grid)
         bound = smooth_bound(ranges_near(order, many), law.beta, self.grid.size)
         noisy = add_smooth(int(order[many + 1]), bound, law, rng)
         return self.grid.values(min(max(noisy, self.grid.first), self.grid.last)), None
@@ -85,6 +87,7 @@ class StableRank(Inside):
     name: str
     grid: DecimalGrid
     rank: Fraction
+    about: float | None = None
     proof: ClassVar[str] = "propose"
     pays: ClassVar[tuple[type[Event], ...]] = (Approximate,)
     replayable: ClassVar[bool] = False  # private by the chance that its test fails
@@ -92,8 +95,8 @@ class StableRank(Inside):
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """Propose, test and release."""
         assert isinstance(event, Approximate)
-        many = min(2 * test_threshold(event, PROPOSALS), FARTHEST)
-        order = rank_rows(rows, self.grid, (self.rank,), many + 3).order(self.rank, many + 1, self.grid)
+        many = min(2 * threshold_for(event, PROPOSALS), FARTHEST)
+        order = rank_rows(rows, self.grid, (self.rank,), many + 3, self.about).order(self.rank, many + 1, self.grid)
         reach = ranges_near(order, many)
         scales = [max(1, self.grid.size >> (PROPOSALS - number)) for number in range(PROPOSALS)]
         number = first_stable((int(np.searchsorted(reach, s, "right")) for s in scales), event, PROPOSALS, rng)

@@ -18,7 +18,7 @@ from discreet.inside import Inside
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
-from discreet.mechanisms.propose import first_stable, test_threshold
+from discreet.mechanisms.propose import first_stable, threshold_for
 from discreet.models.fit import Fit
 from discreet.models.linear.scaled import features, target
 from discreet.query import Batch, BoundedSum
@@ -197,7 +197,7 @@ def reach(order: Ints, most: int) -> Ints:
 
 def bar(event: Approximate) -> int:
     """How many blocks must be able to change, with noise, before the median could move by more than is proposed."""
-    return test_threshold(event, PROPOSALS)
+    return threshold_for(event, PROPOSALS)
 
 
 def _noise(event: Approximate) -> float:
