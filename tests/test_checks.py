@@ -151,8 +151,11 @@ def test_an_audit_of_the_pure_line(monkeypatch):
     caught(most_telling(checks.prepared(LinearRegression(1.0, 0.0))), (), 4800, monkeypatch, 1 / 10)
 
 
+CUT = {"trimmed_mean", "winsorized_mean"}  # where depends on the noise: their twins are caught in test_trimmed.py
+
+
 @pytest.mark.audit
-@pytest.mark.parametrize("name", GAUSSIAN)
+@pytest.mark.parametrize("name", sorted(set(GAUSSIAN) - CUT))
 def test_audits_of_gaussian_statistics(name, monkeypatch):
     caught(most_telling(gaussian(name)), (), 2400, monkeypatch, 1 / 2)
 
@@ -164,7 +167,7 @@ def test_audits_of_pure_statistics(name, monkeypatch):
 
 
 @pytest.mark.audit
-@pytest.mark.parametrize("name", ["covariance", "median", "quantile", "variance"])
+@pytest.mark.parametrize("name", ["covariance", "iqr", "mad", "median", "quantile", "trimmed_mean", "variance", "winsorized_mean"])
 def test_audits_of_other_statistics(name):
     """Vectors of Laplace noise hide half of its loss from a few thousand runs; choices have a twin below."""
     acquit(most_telling(Asked(STATISTICS[name])), runs=1500)
@@ -179,7 +182,7 @@ def test_the_shipped_check_catches_half_the_noise(monkeypatch):
         checks.check_audit(gaussian("sum"))
 
 
-@pytest.mark.parametrize("name", GAUSSIAN)
+@pytest.mark.parametrize("name", sorted(set(GAUSSIAN) - CUT))
 def test_halved_noise_is_caught_by_the_stated_deviation(name, monkeypatch):
     """Where a vector of Laplace noise hides half of its loss from a few thousand runs, its deviation still shows it."""
     weaken(monkeypatch, 1 / 2)

@@ -170,7 +170,8 @@ def test_halved_noise_of_estimators_is_seen(name, monkeypatch):
         check_replayed_loss(prepared(ESTIMATORS[name]))
 
 
-@pytest.mark.parametrize("name", STATISTICS)
+# (strangers are all beyond where a trimmed mean is cut: its twin is caught in test_trimmed.py)
+@pytest.mark.parametrize("name", sorted(set(STATISTICS) - {"trimmed_mean"}))
 def test_halved_noise_of_statistics_is_seen(name, monkeypatch):
     weaken(monkeypatch, 0.5)
     for delta in (0.0, 1e-6):
@@ -179,7 +180,8 @@ def test_halved_noise_of_statistics_is_seen(name, monkeypatch):
 
 
 # a row counts once: nothing is clipped
-COUNTS_ROWS = {"CategoricalNB", "HypothesisClass", "MixedNB", "count", "histogram", "median", "quantile"}
+MODELS_OF_COUNTS = {"CategoricalNB", "HypothesisClass", "MixedNB"}
+COUNTS_ROWS = MODELS_OF_COUNTS | {"count", "histogram", "iqr", "mad", "median", "quantile"}
 NOT_REPLAYED = {"LinearSVC", "KernelSVC"}  # in test_erm their rows are made longer, and an audit sees it
 
 

@@ -7,6 +7,8 @@ from discreet import Budget, Ledger, stats
 from discreet.accounting import epsilon
 from discreet.checks import replay_audit
 
+from .sabotage import weaken
+
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.NotPrivateWarning")
 
 X = np.random.default_rng(4).normal(50, 5, 20_000)
@@ -42,6 +44,28 @@ def test_one_row_tells_no_more_than_is_declared(name):
     x = np.linspace(0, 1, 30)
     for other in (np.append(x, 1e9), np.append(x, 0.5), x[:-1]):
         assert replay_audit(lambda z: getattr(stats, name)(z, bounds=(0, 1), epsilon=0.5), x, other) <= 0.5 + 1e-9
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("name", NAMES)
+def test_halved_noise_is_seen(name, delta, monkeypatch):
+    """By a row just within the cuts, or beyond them; whichever tells more."""
+    x, losses = np.linspace(0, 1, 31), []
+    for factor in (1.0, 0.5):
+        with monkeypatch.context() as patch:
+            weaken(patch, factor)
+            losses.append(
+                max(
+                    replay_audit(
+                        lambda z: getattr(stats, name)(z, bounds=(0, 1), epsilon=0.5, delta=delta, random_state=3),
+                        x,
+                        np.append(x, more),
+                        delta=delta,
+                    )
+                    for more in np.linspace(0.03, 0.97, 15)
+                )
+            )
+    assert losses[0] <= 0.5 + 1e-9 and losses[1] > 0.5
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -223,7 +223,8 @@ class Curator:
             raise LedgerError("One of these shares was used already: a share buys one answer.")
         for one in shares:
             self._pay(one)
-        value, std = inside.run(self._single(), event, share.budget, self._rng)
+        rows = self._rows if inside.by_units else self._single()
+        value, std = inside.run(rows, event, share.budget, self._rng)
         costs = Composed(tuple(self.costs(one) for one in shares)) if more else self.costs(share)
         return self._release(inside.name, value, std, costs, share.budget)
 

@@ -32,6 +32,9 @@ class Inside(ABC):
     replayable : whether it adds noise to, or chooses by, what follows from the rows and its earlier answers alone. The
         replay audit (`discreet.checks`) then sees its privacy loss; the others are attacked as a whole.
 
+    by_units : whether it sees all rows of a unit, and proves what one unit may change. Others see one row of each unit
+        where rows of a unit share what one row may add.
+
     Guarantee
     ---------
     That of the event it is run under; `run` returns a value and its standard deviation (None where that would tell
@@ -42,6 +45,7 @@ class Inside(ABC):
     proof: ClassVar[str]
     pays: ClassVar[tuple[type[Event], ...]]
     replayable: ClassVar[bool] = True
+    by_units: ClassVar[bool] = False
 
     def check(self, event: Event) -> None:
         """Raise, before anything is charged, if there is no proof, or none for such an event."""

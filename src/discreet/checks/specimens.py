@@ -60,10 +60,11 @@ def private_searches() -> dict[str, Any]:
 
 
 def private_statistics() -> dict[str, Callable[..., Release]]:
-    """Every statistic of discreet, as a function of a column and options."""
+    """Every statistic of discreet, as a function of a column and options; but not those made of functions."""
     from discreet import stats
 
-    return {name: _with_bounds(getattr(stats, name)) for name in stats.__all__}
+    found = {name: getattr(stats, name) for name in stats.__all__}
+    return {name: _with_bounds(statistic) for name, statistic in found.items() if inspect.isfunction(statistic)}
 
 
 def _with_bounds(statistic: Callable[..., Release]) -> Callable[..., Release]:

@@ -146,6 +146,11 @@ class Memory(BaseRows):
         """All rows as one array, for those who hold them."""
         return self._table.block(0, len(self._table))
 
+    @property
+    def has_target(self) -> bool:
+        """Whether these rows bring a target."""
+        return self._y is not None
+
     def targets(self) -> NDArray[Any]:
         """All targets as one array, for those who hold them."""
         if self._y is None:

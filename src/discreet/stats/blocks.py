@@ -1,0 +1,210 @@
+"""Sample and aggregate (ME6): answers of blocks of rows, of which one row can change one.
+
+Each unit, or row, is dealt to one of k blocks by coins of its own. A block's answer is a vector of numbers, clipped to
+public ranges; what these answers have in common is released. `mechanisms/proofs/blocks.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting import noise_multiplier
+from discreet.budget import Budget
+from discreet.curator import Curator
+from discreet.engines import Rows
+from discreet.errors import NotSupported
+from discreet.events import Approximate, Choice, Composed, Event, Gaussian, Laplace
+from discreet.inside import Inside
+from discreet.mechanisms.choose import exponential
+from discreet.mechanisms.coins import Coins
+from discreet.mechanisms.gaussian import add_gaussian
+from discreet.mechanisms.keystream import Keystream
+from discreet.mechanisms.laplace import add_laplace
+from discreet.mechanisms.points import DecimalGrid, exponential_on_grid
+from discreet.mechanisms.propose import first_stable, threshold_for
+from discreet.ranks import Ranked
+from discreet.stats.exponential import pieces_of
+from discreet.stats.isolation import Runner
+from discreet.stats.stable import PROPOSALS, ranges_near
+from discreet.totals import root_above
+
+Ints = NDArray[np.int64]
+
+HALF = Fraction(1, 2)
+OCTAVES = 40  # how much smaller than the range the least distance between answers is, in powers of two
+FINE = 1 << 40  # answers of blocks are whole multiples of 2^-40 of half their range, where they are added up
+
+
+@dataclass(frozen=True)
+class Blocks(Inside):
+    """What blocks of rows answer, put together.
+
+    Attributes
+    ----------
+    runner : the function, and how it runs.
+    count : how many blocks.
+    grids : a public grid for each number of an answer.
+    default : the answer of a block that has none, on these grids.
+    flat : whether the function takes a column, not a table of one.
+    targets : whether it takes targets too.
+    """
+
+    name: str
+    runner: Runner
+    count: int
+    grids: tuple[DecimalGrid, ...]
+    default: tuple[int, ...]
+    flat: bool = False
+    targets: bool = False
+    proof: ClassVar[str] = "blocks"
+    by_units: ClassVar[bool] = True
+
+    def answers(self, rows: Rows, rng: Keystream) -> Ints:
+        """One row of whole numbers for each block: points of the grids."""
+        found = np.empty((self.count, len(self.grids)), dtype=np.int64)
+        for place, block in enumerate(rows.blocks(self.count, Coins.fresh(rng))):
+            holds: Any = block
+            X = holds.whole()[:, 0] if self.flat else holds.whole()
+            said = self.runner(X, holds.targets()) if self.targets else self.runner(X)
+            found[place] = self.default
+            if said is not None:
+                found[place] = [int(grid.codes(np.array(value))) for grid, value in zip(self.grids, said, strict=True)]
+        return found
+
+
+def supervised(curator: Curator) -> bool:
+    """Whether rows bring a target: public, as all of the schema."""
+    return bool(getattr(curator._rows, "has_target", False))
+
+
+def check_rows(curator: Curator) -> None:
+    """Raise, before anything is charged, if blocks cannot be handed to a function."""
+    if not hasattr(curator._rows, "whole"):
+        raise NotSupported("A `statistic` of blocks needs rows in memory: these are read piece by piece.")
+
+
+@dataclass(frozen=True)
+class MeanOfBlocks(Blocks):
+    """The mean of the blocks' answers, in halves of their ranges from the middle, with noise for one block's range."""
+
+    pays: ClassVar[tuple[type[Event], ...]] = (Laplace, Gaussian)
+
+    def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
+        """The mean, and the deviation of its noise."""
+        low, high = np.array([(grid.first, grid.last) for grid in self.grids], dtype=object).T
+        answers = self.answers(rows, rng).astype(object)
+        scaled = ((2 * answers - low - high) * FINE) // np.maximum(high - low, 1)  # within ±FINE
+        total, p = scaled.sum(axis=0), len(self.grids)
+        half = np.array([(grid.high - grid.low) / 2 for grid in self.grids])
+        if isinstance(event, Laplace):
+            noisy = add_laplace(total, 2 * p * FINE, event, rng)
+            std = 2 * p * event.scale * np.sqrt(2)
+        else:
+            assert isinstance(event, Gaussian)
+            noisy = add_gaussian(total, root_above(4 * p * FINE**2), event, rng)
+            std = 2 * np.sqrt(p) * event.noise_multiplier
+        middle = np.array([(grid.high + grid.low) / 2 for grid in self.grids])
+        value = np.asarray(noisy, dtype=np.float64) / FINE / self.count
+        return middle + np.clip(value, -1, 1) * half, std * half / self.count
+
+
+@dataclass(frozen=True)
+class MedianOfBlocks(Blocks):
+    """The median of the blocks' answers, of each number by itself: a choice among the points of its grid for each."""
+
+    pays: ClassVar[tuple[type[Event], ...]] = (Choice, Composed)
+    choices: ClassVar[int] = 1  # for each number
+
+    def check(self, event: Event) -> None:
+        """Raise, before anything is charged, if there is no proof, or not as many choices as there are to make."""
+        super().check(event)
+        if [type(one) for one in _events(event)] != [Choice] * (len(self.grids) * self.choices):
+            raise ValueError("What blocks agree on is paid for by choices for each number.")
+
+    def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
+        """A row of values for each number."""
+        answers, epsilons = self.answers(rows, rng), iter([one.epsilon for one in _events(event)])  # type: ignore[attr-defined]
+        asked = zip(self.grids, answers.T, strict=True)
+        return np.array([self.summarise(codes, grid, epsilons, rng) for grid, codes in asked]), None
+
+    def summarise(self, codes: Ints, grid: DecimalGrid, epsilons: Iterator[float], rng: Keystream) -> list[float]:
+        """The median of one number's answers."""
+        found, counts = np.unique(codes, return_counts=True)
+        ranked = Ranked(found, counts, np.cumsum(counts) - counts, self.count)
+        pieces = pieces_of(ranked, grid, HALF, self.count)
+        return [float(grid.values(exponential_on_grid(pieces, grid, next(epsilons), HALF.denominator, rng)))]
+
+
+@dataclass(frozen=True)
+class SpreadOfBlocks(MedianOfBlocks):
+    """The median of the blocks' answers, and the median of their distances from it, to the nearest quarter octave."""
+
+    choices: ClassVar[int] = 2
+
+    def summarise(self, codes: Ints, grid: DecimalGrid, epsilons: Iterator[float], rng: Keystream) -> list[float]:
+        """The median, then the least of ever larger distances that holds half of the answers, nearly."""
+        (middle,) = super().summarise(codes, grid, epsilons, rng)
+        steps = (grid.high - grid.low) * 2.0 ** (-np.arange(4 * OCTAVES) / 4)
+        held = np.searchsorted(
+            np.sort(np.abs(codes - int(grid.codes(np.array(middle))))), _in_steps(steps, grid), "right"
+        )
+        # one answer exchanged moves each number of answers held by one at most, so twice that by two
+        place = exponential(-np.abs(2 * held - self.count), next(epsilons), 2, rng)
+        return [middle, float(steps[place])]
+
+
+@dataclass(frozen=True)
+class StableBlocks(Blocks):
+    """The median of the blocks' answers, of each number by itself, with noise of a scale at which all are stable.
+
+    The value is the number of the scale that passed, or -1, and the medians, or the middles of the ranges.
+    """
+
+    pays: ClassVar[tuple[type[Event], ...]] = (Approximate,)
+    replayable: ClassVar[bool] = False  # private by the chance that its test fails
+
+    def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
+        """Propose, test and release."""
+        assert isinstance(event, Approximate)
+        answers, middle = np.sort(self.answers(rows, rng), axis=0), (self.count - 1) // 2
+        many = min(2 * threshold_for(event, PROPOSALS), middle)
+        sizes = np.array([grid.size for grid in self.grids], dtype=object)
+        orders = [_padded(answers[:, i], many, grid) for i, grid in enumerate(self.grids)]
+        reach = np.array([ranges_near(order, many) for order in orders], dtype=object)
+        scales = [np.maximum(1, sizes >> (PROPOSALS - number)) for number in range(PROPOSALS)]
+        distances = (int((reach <= scale[:, None]).all(axis=0).sum()) for scale in scales)
+        number = first_stable(distances, event, PROPOSALS, rng)
+        codes = [(grid.first + grid.last) // 2 for grid in self.grids]
+        if number >= 0:
+            noise = Gaussian(noise_multiplier(event.epsilon / 2, event.delta / 2))
+            unit = root_above(len(self.grids))  # each number in units of its scale: together √p
+            codes = [
+                int(add_gaussian([int(order[many + 1])], int(scale) * unit, noise, rng)[0])
+                for order, scale in zip(orders, scales[number], strict=True)
+            ]
+        value = [
+            float(grid.values(min(max(code, grid.first), grid.last)))
+            for grid, code in zip(self.grids, codes, strict=True)
+        ]
+        return np.array([float(number), *value]), None
+
+
+def _in_steps(lengths: NDArray[np.float64], grid: DecimalGrid) -> Ints:
+    return np.asarray(np.floor(lengths / (grid.high - grid.low) * (grid.last - grid.first)), dtype=np.int64)
+
+
+def _padded(order: Ints, many: int, grid: DecimalGrid) -> Ints:
+    """The middle answer with so many, and one more, on either side; ends of the grid beyond the first and the last."""
+    wide = np.concatenate([np.full(many + 1, grid.first), order, np.full(many + 1, grid.last)])
+    middle = (len(order) - 1) // 2 + many + 1
+    return np.asarray(wide[middle - many - 1 : middle + many + 2])
+
+
+def _events(event: Event) -> tuple[Event, ...]:
+    return event.events if isinstance(event, Composed) else (event,)

@@ -1,0 +1,108 @@
+"""Somebody's function on the rows of one block, in a process of its own: what it does there changes no other block.
+
+The process is forked from a clean parent (the fork server of `multiprocessing`), which has the function's module but no
+rows. It has limits of time and memory, and what it prints goes nowhere. Whatever goes wrong there, nothing of it comes
+back but that there is no answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+SLACK = 5.0  # seconds by the clock beyond twice those of work, for a machine that is busy
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs a function on a block and returns a vector of so many finite numbers, or None.
+
+    Attributes
+    ----------
+    statistic : a function of the block's rows (and targets).
+    size : how many numbers it should answer with.
+    isolated : in a process of its own; otherwise here, where whoever calls vouches that blocks do not meet in it.
+    seconds, memory : of work, and of bytes, that a process may take.
+    """
+
+    statistic: Callable[..., Any]
+    size: int
+    isolated: bool = True
+    seconds: int = 30
+    memory: int = 1 << 32
+
+    def check(self) -> None:
+        """Raise, before anything is charged, if the function cannot be sent to another process."""
+        if not self.isolated:
+            return
+        try:
+            pickle.dumps(self.statistic)
+        except Exception:
+            raise TypeError(
+                "A `statistic` that runs in processes of its own must be one that pickle knows by name, such as a "
+                "function of a module. Hint: isolated=False runs it here, if you vouch that it keeps no rows."
+            ) from None
+
+    def __call__(self, *block: NDArray[Any]) -> Floats | None:
+        """The answer of one block."""
+        return self._apart(block) if self.isolated else _answer(self.statistic, block, self.size)
+
+    def _apart(self, block: tuple[NDArray[Any], ...]) -> Floats | None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__, getattr(self.statistic, "__module__", __name__)])
+        ours, theirs = context.Pipe(duplex=False)
+        limits = self.seconds, self.memory
+        worker = context.Process(target=_work, args=(theirs, self.statistic, block, self.size, limits), daemon=True)
+        worker.start()
+        theirs.close()
+        try:
+            sent = ours.recv_bytes(16 + 8 * self.size) if ours.poll(2 * self.seconds + SLACK) else b""
+        except (EOFError, OSError):
+            sent = b""
+        finally:
+            worker.kill()
+            worker.join()
+            ours.close()
+        return np.frombuffer(sent) if len(sent) == 8 * self.size else None
+
+
+def _work(
+    pipe: Any, statistic: Callable[..., Any], block: tuple[NDArray[Any], ...], size: int, limits: tuple[int, int]
+) -> None:
+    """In the other process: the answer as bytes, nothing if there is none."""
+    with contextlib.suppress(Exception):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CPU, (limits[0], limits[0]))
+        resource.setrlimit(resource.RLIMIT_AS, (limits[1], limits[1]))
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    answer = _answer(statistic, block, size)
+    pipe.send_bytes(b"" if answer is None else answer.tobytes())
+    pipe.close()
+    os._exit(0)
+
+
+def _answer(statistic: Callable[..., Any], block: tuple[NDArray[Any], ...], size: int) -> Floats | None:
+    with open(os.devnull, "w") as nowhere, contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.redirect_stdout(nowhere))
+        stack.enter_context(contextlib.redirect_stderr(nowhere))
+        stack.enter_context(warnings.catch_warnings())
+        stack.enter_context(np.errstate(all="ignore"))
+        warnings.simplefilter("ignore")
+        try:
+            said = np.asarray(statistic(*[np.array(part) for part in block]), dtype=np.float64).ravel()
+        except (Exception, SystemExit):  # whatever it was about, it stays untold
+            return None
+    return said if said.shape == (size,) and bool(np.isfinite(said).all()) else None
