@@ -332,7 +332,7 @@ def test_empty_data_get_a_private_answer(n):
         (lambda x, k: stats.mean(x, (0, 1), confidence=2, **k), ValueError, "confidence"),
         (lambda x, k: stats.mean(x, (0, 1), n=-1, **k), ValueError, "`n`"),
         (lambda x, k: stats.mean(x, (0, 1), seed=1, **k), TypeError, "seed"),
-        (lambda x, k: stats.mean(np.ones((5, 2)), (0, 1), **k), ValueError, "one column"),
+        (lambda x, k: stats.variance(np.ones((5, 2)), (0, 1), **k), ValueError, "one column"),
         (lambda x, k: stats.mean(np.array(["a", "b"]), (0, 1), **k), TypeError, "not of numbers"),
         (lambda x, k: stats.mean(x, (0, 1), n=True, **k), ValueError, "`n`"),
         (lambda x, k: stats.quantile(x, [], (0, 1), **k), ValueError, "one or more"),

@@ -63,18 +63,18 @@ def column_on(grid: DecimalGrid) -> OneHot:
 
 
 def rank_rows(
-    rows: Rows, grid: DecimalGrid, ranks: tuple[Fraction, ...], far: int, about: float | None = None
+    rows: Rows, grid: DecimalGrid, ranks: tuple[Fraction, ...], far: int, about: float | None = None, column: int = 0
 ) -> Ranked:
     """All points with rows fewer than `far` rows from one of these ranks (shares of the rows).
 
-    Rows are ranked by their first column; by its distance from a public number, if there is one (`about`).
+    Rows are ranked by one column; by its distance from a public number, if there is one (`about`).
     """
     most = 2 * far + 4  # points near a rank, at most
     starts, below, width, n, first = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), grid.size, 0, True
     counts: Ints = below
     for parts in _passes(grid.size, most * len(ranks)):
         width = -(-width // parts)
-        table = _cells(grid, starts, parts, width, about)
+        table = _cells(grid, starts, parts, width, about, column)
         counts = np.asarray(rows.sum(BoundedSum(table, order=1, name="cells")), dtype=np.int64).reshape(-1, parts)
         counts = counts[: len(below)]
         n, first = (int(counts.sum()), False) if first else (n, False)
@@ -86,10 +86,12 @@ def rank_rows(
     return Ranked(starts[: len(below)] + grid.first, counts, below, n)
 
 
-def count_cells(rows: Rows, grid: DecimalGrid, cells: int, about: float | None = None) -> tuple[Ints, Ints]:
+def count_cells(
+    rows: Rows, grid: DecimalGrid, cells: int, about: float | None = None, column: int = 0
+) -> tuple[Ints, Ints]:
     """Where even cells of the grid start, and how many rows each holds."""
     width = -(-grid.size // cells)
-    table = _cells(grid, np.zeros(1, dtype=np.int64), cells, width, about)
+    table = _cells(grid, np.zeros(1, dtype=np.int64), cells, width, about, column)
     counts = np.asarray(rows.sum(BoundedSum(table, order=1, name="cells")), dtype=np.int64)
     return np.minimum(grid.first + width * np.arange(cells), grid.last + 1), counts
 
@@ -105,13 +107,15 @@ def _passes(size: int, cells: int) -> list[int]:
     return passes or [1]
 
 
-def _cells(grid: DecimalGrid, starts: Ints, parts: int, width: int, about: float | None = None) -> OneHot:
+def _cells(
+    grid: DecimalGrid, starts: Ints, parts: int, width: int, about: float | None = None, column: int = 0
+) -> OneHot:
     """Cells that cut each of the intervals beginning at `starts` into parts of one width."""
 
     def cell(rows: Batch) -> Ints:
         if rows.X.dtype.kind not in "fiub":
             raise TypeError("The column is not of numbers.")
-        values = rows.X[:, 0] if about is None else np.abs(rows.X[:, 0] - about)
+        values = rows.X[:, column] if about is None else np.abs(rows.X[:, column] - about)
         codes = grid.codes(values) - grid.first
         there = np.isfinite(values)
         place = np.where(there, codes, 0).astype(np.int64)

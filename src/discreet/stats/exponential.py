@@ -34,6 +34,8 @@ class PointsAtRanks(Inside):
     ----------
     grid : the public points.
     ranks : shares of the rows.
+    column : which one rows are ranked by.
+    fine : False for the scores of even cells, which take one reading, whatever ε is.
     about : rows are ranked by their distance from it, where it is a number, which was released or is public.
 
     With L rows below a point, U up to and with it, n in all and rank a/b, its score is -max(0, bL - an, an - bU), cut
@@ -44,6 +46,8 @@ class PointsAtRanks(Inside):
     grid: DecimalGrid
     ranks: tuple[Fraction, ...]
     about: float | None = None
+    column: int = 0
+    fine: bool = True
     proof: ClassVar[str] = "points"
     pays: ClassVar[tuple[type[Event], ...]] = (Choice, Composed)
 
@@ -59,12 +63,12 @@ class PointsAtRanks(Inside):
         epsilons = [one.epsilon for one in _events(event) if isinstance(one, Choice)]
         asked = list(zip(self.ranks, epsilons, steps, strict=True))
         far = max(rows_that_matter(*one) for one in asked)
-        if far * len(self.ranks) > FARTHEST:
-            starts, counts = count_cells(rows, self.grid, COARSE, self.about)
+        if not self.fine or far * len(self.ranks) > FARTHEST:
+            starts, counts = count_cells(rows, self.grid, COARSE, self.about, self.column)
             ends = np.append(starts, self.grid.last + 1)  # a last piece, empty, where the grid ends
             pieces = [np.vstack([ends, np.append(rank_score(rank).function(counts), 0)]) for rank in self.ranks]
         else:
-            near = rank_rows(rows, self.grid, self.ranks, far, self.about)
+            near = rank_rows(rows, self.grid, self.ranks, far, self.about, self.column)
             pieces = [pieces_of(near.near(rank, far), self.grid, rank, far) for rank in self.ranks]
         drawn = [
             exponential_on_grid(piece, self.grid, epsilon, step, rng)

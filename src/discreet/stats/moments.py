@@ -15,6 +15,7 @@ from discreet.query import Batch, BoundedSum
 from discreet.release import Release
 from discreet.stats.asking import Options, Question, Range, ask, retried
 from discreet.stats.intervals import reach
+from discreet.stats.vectors import mean_of_table
 
 Floats = NDArray[np.float64]
 MEAN, VARIANCE = (0.35, 1.0, 0.15), (0.35, 0.7, 1.0)  # how noise is dealt among (1, z, z²)
@@ -138,7 +139,10 @@ def measure_powers(
 
 @retried
 def mean(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
-    """The mean of a column.
+    """The mean of a column; of a table, of each column.
+
+    Bounds of a table that are not given are estimated; then, where there are rows enough, private quartiles say where
+    the middle of each column is, and rows are clipped by how far they are from it as a whole.
 
     The interval is for the mean of the population the rows were drawn from: it accounts for the privacy noise and for
     the sampling, whose variance is measured with a small part of the same release.
@@ -151,7 +155,10 @@ def mean(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0,
     >>> bool(abs(answer.value - 50) < 3)
     True
     """
-    question = ask("mean", x, epsilon, delta, options, wider=_wider(MEAN, bounds, options))
+    alone = _wider(MEAN, bounds, options)
+    question = ask("mean", x, epsilon, delta, options, wider=lambda width: alone if width == 1 else math.inf)
+    if question.curator.width > 1:
+        return mean_of_table(question, bounds)
     found, power = _powers(question, bounds, MEAN)
     value, std, interval = mean_of(power, found, question.confidence)
     return question.answer("mean", value, std, interval)
