@@ -20,6 +20,7 @@ SAYS = {
     "demo": r"Saved output/accuracy\.png",
     "describe": "Spent ε",
     "files": "with the same seed: True",
+    "outlier": r"Saved output/outlier\.png",
     "own_model": r"Every check passed\.",
     "pictures": r"posterior\.svg",
     "pseudonyms": r"Erased \(entry",
