@@ -1,12 +1,14 @@
 """Statistics with differential privacy: each returns a `Release` with an interval."""
 
 from discreet.stats.counts import count, histogram
+from discreet.stats.density import MEstimator
 from discreet.stats.generic import PointEstimator, SampleAndAggregate
 from discreet.stats.moments import covariance, mean, sum, variance
 from discreet.stats.quantiles import median, quantile
 from discreet.stats.robust import iqr, mad, trimmed_mean, winsorized_mean
 
 __all__ = [
+    "MEstimator",
     "PointEstimator",
     "SampleAndAggregate",
     "count",
