@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.budget import Budget
 from discreet.engines import BaseRows, Coins, Rows
@@ -153,6 +154,15 @@ class Watched(BaseRows):
     def keep(self) -> Rows:
         """The same rows with what queries make of them kept where the engine offers it, watched."""
         return self._watched(self._rows.keep)
+
+    def arrays(self) -> int:
+        """How many arrays the engine gives."""
+        return self._rows.arrays()
+
+    def tables(self) -> tuple[NDArray[Any], ...]:
+        """All rows as arrays."""
+        tables: tuple[NDArray[Any], ...] = self._reading.call(self._rows.tables)
+        return tables
 
     def check_places(self) -> None:
         """Raise if rows have no places that stay."""

@@ -42,7 +42,7 @@ def specimens():
                 found[_title(name, way, relation)] = Fit(estimator, options | RELATIONS[relation])
     for name, search in checks.private_searches().items():
         found[_title("PrivateSearchCV", name)] = Fit(search, {})
-    for name in stats.__all__:
+    for name in checks.private_statistics():
         for relation, options in RELATIONS.items():
             if relation != "unknown classes":
                 found[_title(name, relation)] = Question(name, options)

@@ -96,6 +96,12 @@ class Rows(Protocol):
     def keep(self) -> Rows:
         """The same rows, with what queries make of them kept for many sums to come; or as they are."""
 
+    def arrays(self) -> int:
+        """How many arrays `tables` gives: rows, and targets if there are any; 0 where rows are read piece by piece."""
+
+    def tables(self) -> tuple[NDArray[Any], ...]:
+        """All rows, and their targets, as arrays."""
+
     def check_places(self) -> None:
         """Raise `EngineError` if rows have no places that stay, so that they cannot be sampled by them."""
 
@@ -175,6 +181,14 @@ class BaseRows(ABC):
     def keep(self) -> Rows:
         """These rows: nothing is kept."""
         return self
+
+    def arrays(self) -> int:
+        """None: rows are read piece by piece."""
+        return 0
+
+    def tables(self) -> tuple[NDArray[Any], ...]:
+        """Nothing to give."""
+        raise NotImplementedError("These rows are read piece by piece.")
 
     def check_places(self) -> None:
         """Nothing to refuse: rows stay in their places."""

@@ -146,10 +146,13 @@ class Memory(BaseRows):
         """All rows as one array, for those who hold them."""
         return self._table.block(0, len(self._table))
 
-    @property
-    def has_target(self) -> bool:
-        """Whether these rows bring a target."""
-        return self._y is not None
+    def arrays(self) -> int:
+        """One of rows, and one of targets if there are any."""
+        return 1 if self._y is None else 2
+
+    def tables(self) -> tuple[NDArray[Any], ...]:
+        """All rows, and their targets, as arrays."""
+        return (self.whole(),) if self._y is None else (self.whole(), self._y)
 
     def targets(self) -> NDArray[Any]:
         """All targets as one array, for those who hold them."""

@@ -52,7 +52,6 @@ class Blocks(Inside):
     grids : a public grid for each number of an answer.
     default : the answer of a block that has none, on these grids.
     flat : whether the function takes a column, not a table of one.
-    targets : whether it takes targets too.
     """
 
     name: str
@@ -61,7 +60,6 @@ class Blocks(Inside):
     grids: tuple[DecimalGrid, ...]
     default: tuple[int, ...]
     flat: bool = False
-    targets: bool = False
     proof: ClassVar[str] = "blocks"
     by_units: ClassVar[bool] = True
 
@@ -69,23 +67,17 @@ class Blocks(Inside):
         """One row of whole numbers for each block: points of the grids."""
         found = np.empty((self.count, len(self.grids)), dtype=np.int64)
         for place, block in enumerate(rows.blocks(self.count, Coins.fresh(rng))):
-            holds: Any = block
-            X = holds.whole()[:, 0] if self.flat else holds.whole()
-            said = self.runner(X, holds.targets()) if self.targets else self.runner(X)
+            X, *targets = block.tables()
+            said = self.runner(X[:, 0] if self.flat else X, *targets)
             found[place] = self.default
             if said is not None:
                 found[place] = [int(grid.codes(np.array(value))) for grid, value in zip(self.grids, said, strict=True)]
         return found
 
 
-def supervised(curator: Curator) -> bool:
-    """Whether rows bring a target: public, as all of the schema."""
-    return bool(getattr(curator._rows, "has_target", False))
-
-
 def check_rows(curator: Curator) -> None:
     """Raise, before anything is charged, if blocks cannot be handed to a function."""
-    if not hasattr(curator._rows, "whole"):
+    if not curator._rows.arrays():
         raise NotSupported("A `statistic` of blocks needs rows in memory: these are read piece by piece.")
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from discreet.arguments import check_whole
 from discreet.bounds import Bounds
 from discreet.labels import codes_of
 from discreet.stats.asking import Options
@@ -87,8 +88,7 @@ class MEstimator:
         return fitted
 
     def _edges(self, width: int) -> list[list[float]]:
-        if isinstance(self.cells, bool) or not isinstance(self.cells, int) or self.cells < 2:
-            raise ValueError(f"The `cells` of MEstimator must be a whole number >= 2. Got {self.cells!r}.")
+        check_whole("MEstimator", "cells", self.cells, 2)
         if float(self.cells) ** width > MOST_CELLS:
             raise ValueError(
                 f"{self.cells} cells along each of {width} columns are more than {MOST_CELLS} in all. "

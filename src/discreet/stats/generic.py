@@ -11,6 +11,7 @@ from typing import Any, Literal, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import check_whole
 from discreet.budget import Part, approximate, choice, inside
 from discreet.curator import Curator
 from discreet.engines.memory import Memory
@@ -26,7 +27,6 @@ from discreet.stats.blocks import (
     SpreadOfBlocks,
     StableBlocks,
     check_rows,
-    supervised,
 )
 from discreet.stats.isolation import Runner
 
@@ -85,8 +85,7 @@ class SampleAndAggregate:
     memory: int = 1 << 32
 
     def __post_init__(self) -> None:
-        if isinstance(self.blocks, bool) or not isinstance(self.blocks, int) or not 1 <= self.blocks <= MOST:
-            raise ValueError(f"The `blocks` must be a whole number within 1 and {MOST}. Got {self.blocks!r}.")
+        object.__setattr__(self, "blocks", check_whole(type(self).__name__, "blocks", self.blocks, 1, MOST))
         if self.aggregate not in get_args(Aggregate):
             raise ValueError(f"The `aggregate` is one of {', '.join(get_args(Aggregate))}. Got {self.aggregate!r}.")
         if not callable(self.statistic):
@@ -130,8 +129,8 @@ class SampleAndAggregate:
         return self._made(kinds[self.aggregate], curator)
 
     def _made(self, kind: type[Blocks], curator: Curator) -> Blocks:
-        table = curator.width == 1, supervised(curator)
-        return kind("blocks", self._runner(), self.blocks, self._grids(), self._defaults(), *table)
+        flat = curator.width == 1
+        return kind("blocks", self._runner(), self.blocks, self._grids(), self._defaults(), flat)
 
     def _runner(self) -> Runner:
         return Runner(self.statistic, len(self._grids()), self.isolated, self.seconds, self.memory)

@@ -7,6 +7,7 @@ from typing import Any, Unpack, get_args
 
 import numpy as np
 
+from discreet.arguments import is_number
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, approximate, choice, counts, inside, radial
 from discreet.release import Release
@@ -70,12 +71,12 @@ def winsorized_mean(
 def _mean_between(
     name: str, x: Any, trim: float, bounds: Range, promise: tuple[float, float], options: Options, trimmed: bool
 ) -> Release:
-    if isinstance(trim, bool) or not isinstance(trim, (int, float)) or not 0 < trim < 0.5:
+    if not is_number(trim) or not 0 < trim < 0.5:
         raise ValueError(f"The `trim` of a {name} must be a share within (0, 0.5). Got {trim!r}.")
     question = ask(name, x, *promise, options)
     _refuse_tables(question, name)
     found, (low, high, rest) = question.deal(bounds, choice(FOR_ENDS / 2), choice(FOR_ENDS / 2), 1 - FOR_ENDS)
-    rank = Fraction(trim).limit_denominator(10**6)
+    rank = Fraction(float(trim)).limit_denominator(10**6)
     ends = float(found.lower[0]), float(found.upper[0])
 
     # BOUND: private quantiles
