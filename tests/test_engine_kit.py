@@ -242,7 +242,8 @@ class Few:
 
 def test_an_engine_that_is_not_complete_is_refused_by_name():
     ledger = Ledger(Budget(1.0, 1e-6))
-    with pytest.raises(TypeError, match=r"Missing: \['adder', 'arrays', 'blocks', .*Hint: inherit discreet\.engines\.BaseRows"):
+    missing = r"Missing: \['adder', 'arrays', 'blocks', .*Hint: inherit discreet\.engines\.BaseRows"
+    with pytest.raises(TypeError, match=missing):
         LinearRegression(ledger=ledger).fit(Few())
     assert ledger.entries == ()
 
