@@ -9,5 +9,6 @@
 | `points` | a point of a fine public grid, by score | proofs/points.md |
 | `smooth` | value + noise in proportion to a smooth bound of its local sensitivity | proofs/smooth.md |
 | `propose` | whether a value is stable at a proposed scale, tested with noise | proofs/propose.md |
+| `padding` | a count that is never below the truth | proofs/padding.md |
 | `threshold` | the first query above a threshold; which keys may be named | proofs/threshold.md |
 """

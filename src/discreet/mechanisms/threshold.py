@@ -118,13 +118,13 @@ def key_threshold(epsilon: Number, delta: float, max_keys_per_unit: int = 1) -> 
     rate = exact / m
     guess = math.log(m / most) - math.log1p(math.exp(-min(float(rate), 700.0)))
     t = max(2, math.floor(guess / float(rate)) - 1)
-    while not _rare(t - 1, rate, most / m):
+    while not is_rare(t - 1, rate, most / m):
         t += 1
     return t
 
 
-def _rare(x: int, rate: Fraction, most: Fraction) -> bool:
-    """Whether q^x/(1 + q) ≤ most, by bounds that err to the safe side by 2^-64 of `most` at the most."""
+def is_rare(x: int, rate: Fraction, most: Fraction) -> bool:
+    """Whether q^x/(1 + q) ≤ most, q = exp(-rate), by bounds that err to the safe side by 2^-64 of `most` at most."""
     bits = 80 + most.denominator.bit_length() - most.numerator.bit_length()
     high, low = exp_bounds(rate * x, bits)[1], exp_bounds(rate, bits)[0]
     return Fraction(high, (1 << bits) + low) <= most
