@@ -2,6 +2,7 @@
 sample; and the door through which they see exact sums."""
 
 import math
+import warnings
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
@@ -12,7 +13,7 @@ import polars as pl
 import pytest
 from scipy.stats import norm
 
-from discreet import Bounds, Budget, Ledger, NotSupported
+from discreet import Bounds, Budget, BudgetExceeded, Ledger, NoiseWarning, NotPrivateWarning, NotSupported
 from discreet.accounting import epsilon, noise_multiplier
 from discreet.budget import approximate, choice, inside, radial
 from discreet.checks.specimens import Spy
@@ -23,12 +24,22 @@ from discreet.inside import Inside
 from discreet.mechanisms import threshold as thresholds
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
+from discreet.models import LinearRegression
 from discreet.models.linear import posterior as posteriors
 from discreet.models.linear import propose as proposals
 from discreet.models.linear.functional import functional
 from discreet.models.linear.output import ERROR, BallMinimiser, minimiser, output
 from discreet.models.linear.posterior import PosteriorDraw, posterior, sharpest
-from discreet.models.linear.propose import GRID, PROPOSALS, bar, propose, ptr, reach
+from discreet.models.linear.propose import (
+    GRID,
+    PROPOSALS,
+    bar,
+    enough_rows,
+    least_deviations,
+    propose,
+    ptr,
+    reach,
+)
 from discreet.query import Batch, BoundedSum
 from discreet.task import Task
 
@@ -364,9 +375,45 @@ def test_blocks_that_disagree_give_the_mean():
     X, y = rng.uniform(-1, 1, (500, 3)), rng.choice([-1.0, 1.0], 500)
     fit, curator = solve(ptr, (X, y), Budget(0.5, 1e-6), rng=Keystream.seeded(1))
     assert "did not agree" in curator.notes[0] and np.array_equal(fit.theta[1:], np.zeros(3))
-    assert curator.releases[-1].value.tolist() == [-1.0, 0.0, 0.0, 0.0, 0.0]
+    assert curator.releases[-1].value.tolist() == [-1.0, 0.0, 0.0, 0.0]  # no scale, and no slopes
     fit, curator = solve(ptr, easy(), Budget(40.0, 1e-6), rng=Keystream.seeded(1))
     assert "agreed at scale" in curator.notes[0] and curator.releases[-1].value[0] >= 0
+
+
+@pytest.mark.catalogue("LR10")
+@pytest.mark.parametrize("wild", [0, 40])
+def test_blocks_of_clean_data_agree_from_where_it_is_said_they_can(wild):
+    """From `enough_rows` on where residuals are small; a few targets a billion away change nothing."""
+    n = enough_rows(5, Approximate(0.75, 7.5e-7))
+    assert n < 12_500
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 4))
+    y = X @ [1.0, -2.0, 0.5, 0.0] + rng.normal(0, 0.1, n)
+    y[:wild] = 1e9
+    model = LinearRegression(1.0, 1e-6, method="ptr", bounds=Bounds(-4, 4, target=(-10, 10)), random_state=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        model.fit(X, y)
+    assert any("agreed at scale" in note for note in model.release_.notes)
+    assert model.score(X[wild:], y[wild:]) > 0.5
+
+
+def test_too_few_rows_are_warned_of_before_anything_is_charged():
+    ledger = Ledger(Budget(0.5, 1e-6))
+    model = LinearRegression(1.0, 1e-6, method="ptr", bounds=Bounds(-1, 1, target=(-1, 1)), n=500, ledger=ledger)
+    with pytest.warns(NoiseWarning, match=r"from about 7,236 rows on; there are 500"), pytest.raises(BudgetExceeded):
+        model.fit(np.zeros((500, 2)), np.zeros(500))
+
+
+def test_least_deviations_are_robust_and_defined_for_any_rows():
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.ones(30), rng.uniform(-1, 1, (30, 2))])
+    y = x @ [0.1, 0.5, -0.3]
+    y[:3] = 1.0
+    np.testing.assert_allclose(least_deviations(x, y, 0.0), [0.1, 0.5, -0.3], atol=0.01)
+    for rows in (0, 1, 2):
+        assert np.isfinite(least_deviations(x[:rows], y[:rows], 0.2)).all()
+    assert np.isfinite(least_deviations(np.full((4, 2), np.nan), np.full(4, np.nan), 0.0)).all()
 
 
 def on_the_edge(k, zeros, scale):

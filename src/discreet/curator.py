@@ -109,6 +109,11 @@ class Curator:
         """The names of the columns, if they have any."""
         return self._rows.columns
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether rows are in memory, where reading them in many blocks is cheap: public, as all of the engine."""
+        return self._rows.arrays() > 0
+
     def measure(self, query: BoundedSum, share: Share, then: Lipschitz | None = None) -> Release:
         """The total of the query with noise, in the units of the data.
 

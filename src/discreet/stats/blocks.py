@@ -77,7 +77,7 @@ class Blocks(Inside):
 
 def check_rows(curator: Curator) -> None:
     """Raise, before anything is charged, if blocks cannot be handed to a function."""
-    if not curator._rows.arrays():
+    if not curator.holds_rows:
         raise NotSupported("A `statistic` of blocks needs rows in memory: these are read piece by piece.")
 
 
