@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from discreet.arguments import is_number
 from discreet.budget import Budget
 from discreet.errors import VersionError
-from discreet.events import Event, flatten
+from discreet.events import Event, Gaussian, Pure, flatten
 
 VERSION = 1
 NOT_PRIVATE = "NOT PRIVATE: seeded. Anyone who knows or guesses the seed can subtract the noise."
@@ -84,6 +87,32 @@ class Release:
 
     def __str__(self) -> str:
         return self.receipt()
+
+    def within(self, beta: float) -> Any:
+        """How far the privacy noise reaches: with probability 1 - β no entry of the value is further off by it.
+
+        What Blum, Ligett and Roth (2008) call (α, β)-useful; sampling is not in it. For Gaussian noise and for whole
+        noise on a count from their laws; otherwise by Chernoff's bound, which Laplace and gamma-radius noise, and sums
+        of such, keep: E exp(λX) ≤ 1/(1 - λ²s²/2) for a deviation s. Of a ratio, such as a mean, to first order.
+
+        >>> from discreet.stats import count
+        >>> count([1.0] * 50, epsilon=1.0).within(0.05)
+        3.0
+        """
+        if not is_number(beta) or not 0 < beta < 1:
+            raise ValueError(f"The `beta` of {self.name} must be a number within (0, 1). Got {beta!r}.")
+        if self.std is None:
+            raise ValueError(f"How far the noise in {self.name} reaches is not told by its deviation: it has none.")
+        entries = max(1, np.size(self.value))
+        kinds = {type(event) for event, _ in flatten(self.event)}
+        if kinds == {Gaussian}:
+            times = NormalDist().inv_cdf(1 - beta / (2 * entries))
+        elif isinstance(self.event, Pure) and not np.any(np.asarray(self.value, np.float64) % 1):
+            return whole_reach(beta / entries, float(np.max(self.std)))
+        else:
+            slopes = np.linspace(0.005, 0.995, 199) * math.sqrt(2)
+            times = float(((math.log(2 * entries / beta) - np.log(1 - slopes**2 / 2)) / slopes).min())
+        return times * self.std
 
     def receipt(self) -> str:
         """What left, what it cost, and what it promises, for people to read."""
@@ -162,6 +191,20 @@ class Release:
             tuple(document["notes"]),
             tuple(tuple(axis) for axis in document["axes"]),
         )
+
+
+def whole_reach(wrong: float, std: float) -> float:
+    """The least whole k with P(|G| > k) = 2p^(k + 1)/(1 + p) ≤ wrong, of whole noise with that deviation: exactly.
+
+    With P(g) ∝ p^|g| the variance is 2p/(1 - p)² = 1/(2 sinh²(ln p / 2)).
+
+    >>> whole_reach(0.05, 1.357), whole_reach(0.05, 0.01)  # ε about 1 and 10
+    (3.0, 0.0)
+    """
+    if std < 1e-6:
+        return 0.0
+    power = -2 * math.asinh(1 / (math.sqrt(2) * std))
+    return float(max(math.ceil(math.log(wrong * (1 + math.exp(power)) / 2) / power - 1), 0))
 
 
 def _plain(value: Any) -> Any:

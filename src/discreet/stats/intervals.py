@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.events import Event, Laplace, Pure, flatten
-from discreet.release import Release
+from discreet.release import Release, whole_reach
 
 Floats = NDArray[np.float64]
 
@@ -38,22 +37,10 @@ def reach(confidence: float, normal: Any, noise: tuple[Any, ...], event: Event) 
 def around_counts(counts: Release, confidence: float) -> tuple[Floats, Floats]:
     """Between which numbers of rows each true count is, with the given confidence: none is below zero."""
     whole = isinstance(counts.event, Pure) and not (counts.value % 1).any()
-    half = _whole_reach(confidence, float(counts.std)) if whole else reach(confidence, 0.0, (counts.std,), counts.event)
+    half = (
+        whole_reach(1 - confidence, float(counts.std)) if whole else reach(confidence, 0.0, (counts.std,), counts.event)
+    )
     return np.maximum(0.0, counts.value - half), np.maximum(0.0, counts.value + half)
-
-
-def _whole_reach(confidence: float, std: float) -> float:
-    """The least whole number k with P(|G| <= k) >= confidence, for whole noise of that deviation: exactly.
-
-    With P(g) ∝ p^|g| the variance is 2p/(1 - p)² = 1/(2 sinh²(ln p / 2)), and P(|G| > k) = 2 p^(k + 1)/(1 + p).
-
-    >>> _whole_reach(0.95, 1.357), _whole_reach(0.95, 0.01)  # ε about 1 and 10
-    (3.0, 0.0)
-    """
-    if std < 1e-6:
-        return 0.0
-    power = -2 * math.asinh(1 / (math.sqrt(2) * std))
-    return float(max(math.ceil(math.log((1 - confidence) * (1 + math.exp(power)) / 2) / power - 1), 0))
 
 
 @lru_cache(maxsize=8)
