@@ -83,6 +83,7 @@ def test_a_function_that_cannot_be_sent_is_refused_before_the_charge():
     assert not ledger.entries
 
 
+@pytest.mark.audit
 def test_a_block_that_tells_of_one_row_is_audited(monkeypatch):
     """A billion where a marked row is: the answer is clipped, and noise is for one block's range."""
     ask = SampleAndAggregate(marked, 3, (-1, 1), "mean", isolated=False)

@@ -1,7 +1,5 @@
 """Every estimator and statistic there is passes every check; broken twins do not."""
 
-import functools
-
 import numpy as np
 import pytest
 
@@ -167,7 +165,9 @@ def test_audits_of_pure_statistics(name, monkeypatch):
 
 
 @pytest.mark.audit
-@pytest.mark.parametrize("name", ["covariance", "iqr", "mad", "median", "quantile", "trimmed_mean", "variance", "winsorized_mean"])
+@pytest.mark.parametrize(
+    "name", ["covariance", "iqr", "mad", "median", "quantile", "trimmed_mean", "variance", "winsorized_mean"]
+)
 def test_audits_of_other_statistics(name):
     """Vectors of Laplace noise hide half of its loss from a few thousand runs; choices have a twin below."""
     acquit(most_telling(Asked(STATISTICS[name])), runs=1500)

@@ -151,6 +151,7 @@ def test_a_replay_sees_what_a_row_may_tell(relation):
         assert replay_audit(release, x, other) > 1.3 * loss
 
 
+@pytest.mark.audit
 def test_half_the_noise_is_caught(monkeypatch):
     """The black-box audit, of scores that move as far as they may: one up, one down."""
     grid = DecimalGrid(1, 9, 0, 1, 9)

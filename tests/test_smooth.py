@@ -125,6 +125,7 @@ def ask(x, kind=SmoothRank, event=PURE):
     return np.atleast_1d(value)
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("twin", [None, "local", "tenth"])
 def test_a_median_by_smooth_sensitivity_is_audited(twin, monkeypatch):
     """Noise in proportion to the local sensitivity alone, or a tenth of the noise, is caught; false alarms: 1e-6."""
@@ -139,6 +140,7 @@ def test_a_median_by_smooth_sensitivity_is_audited(twin, monkeypatch):
     assert result.violated == (twin is not None), str(result)
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("twin", [False, True])
 def test_a_median_by_a_test_of_stability_is_audited(twin, monkeypatch):
     """A test without noise says for certain that the rows are stable, or that they are not."""
