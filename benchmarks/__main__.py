@@ -34,6 +34,7 @@ SCRIPTS: dict[str, tuple[list[str], list[str] | None]] = {
     "linear": ([], ["--quick"]),
     "classification": ([], ["--quick", "--seeds", "2"]),
     "sgd": ([], []),
+    "robust": ([], ["--quick"]),
     "units": ([], ["--quick"]),
     "engines": ([], ["--quick"]),
     "spark": ([], ["200000"]),
