@@ -1,0 +1,278 @@
+"""Many answers at once, on the keystream: for simulations, and for those who answer on behalf of many.
+
+The same coins and the same choices as on a device, drawn in vectors; `mechanisms/proofs/local.md` covers both. What is
+returned is one row per person; a `Device` is what keeps a person's budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.local.design import Coins, Direct, Hadamard, Hashed, Projective, Subset, Unary
+from discreet.local.odds import ONE
+from discreet.local.randomise import Bits, count_points
+from discreet.local.survey import Survey
+from discreet.mechanisms.keystream import Keystream, default
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+_CELLS = 1 << 22  # coins thrown at once
+
+
+def answer_many(survey: Survey, values: Any, *, random_state: int | None = None) -> NDArray[Any]:
+    """One report for each value, as `Estimate.add_many` takes them.
+
+    Parameters
+    ----------
+    survey : the survey.
+    values : one answer per person: an array, a list or a column.
+    random_state : a seed, for tests and studies; such reports are not private.
+
+    Returns
+    -------
+    reports : an array with a row per person: a number, or several; for "oue" and "sue" a matrix of True and False.
+
+    Notes
+    -----
+    The guarantee is `Pure(survey.epsilon)` for each person under replace-one, for one call. Nothing is charged and
+    nothing remembered here: who is asked twice is told twice of, so devices of people use `Device`.
+
+    Examples
+    --------
+    >>> survey = Survey.choice("browser", ["A", "B", "C"], epsilon=1)
+    >>> answer_many(survey, ["A", "B", "A"]).shape
+    (3,)
+    """
+    rng = default() if random_state is None else Keystream.seeded(random_state)
+    # BOUND: each answer's place; PRIVATISE: a report of it
+    return MAKERS[type(survey.design)](survey.design, encode_many(survey.question, values, rng), rng)
+
+
+def encode_many(question: Any, values: Any, rng: Keystream) -> Any:
+    """What stands for each answer, as `question.encode` has it."""
+    if hasattr(question, "encode_many"):
+        return question.encode_many(values, rng)
+    plain = isinstance(values, np.ndarray) or len(set(map(type, values))) == 1
+    column = np.asarray(values) if plain else np.empty(0, object)
+    if column.dtype.kind in "iu" and question.values == tuple(range(question.size)):
+        known = (column >= 0) & (column < question.size)
+        if known.all():
+            return column.astype(np.int64, copy=False)
+    distinct, places = (
+        np.unique(column, return_inverse=True) if column.dtype.kind in "biuU" else _number_objects(values)
+    )
+    codes = [_place(question, one) for one in distinct]
+    found = np.array(codes, np.int64)[places.ravel()]
+    lost = np.flatnonzero(found < 0)
+    found[lost] = draw_below(rng, len(lost), question.size)
+    return found
+
+
+def _number_objects(values: Any) -> tuple[list[Any], Ints]:
+    kinds: dict[tuple[type, Any], int] = {}
+    places = [kinds.setdefault((type(value), repr(value)), len(kinds)) for value in values]
+    first: dict[int, Any] = dict(zip(reversed(places), reversed(list(values)), strict=True))
+    return [first[i] for i in range(len(kinds))], np.array(places, np.int64)
+
+
+def _place(question: Any, value: Any) -> int:
+    """The place of a value; -1 where it is to be drawn."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return int(question.encode(value, _Nowhere()))
+
+
+class _Nowhere(Bits):
+    """Marks what is to be drawn uniformly."""
+
+    def below(self, n: int) -> int:
+        return -1
+
+
+# -- coins and choices -------------------------------------------------------------------------------------------------
+
+
+def throw_coins(rng: Keystream, n: int, top: int, total: int) -> Bools:
+    """`n` coins of probability top/total, exactly: 16 bits decide nearly all of them, further ones the rest.
+
+    >>> throw_coins(Keystream.seeded(1), 3, 1, 1).tolist()
+    [True, True, True]
+    """
+    first = (top << 16) // total
+    words = rng.u16(n)
+    heads: Bools = words < first
+    ties = np.flatnonzero(words == first)
+    if len(ties):
+        rest = (top << 16) - first * total  # the probability of heads of the ties is rest/total
+        second = (rest << 64) // total
+        more = rng.u64(len(ties))
+        heads[ties] = more < np.uint64(second)
+        for i in np.flatnonzero(more == np.uint64(second)):
+            heads[ties[i]] = _throw_last((rest << 64) - second * total, total, rng)
+    return heads
+
+
+def _throw_last(top: int, total: int, rng: Keystream) -> bool:
+    length = (total - 1).bit_length()
+    while (value := rng.bits(length)) >= total:
+        pass
+    return value < top
+
+
+def draw_below(rng: Keystream, n: int, limit: int) -> Ints:
+    """`n` whole numbers uniform on 0 .. limit-1, for limit < 2^31, exactly: multiplied, and drawn again if need be.
+
+    >>> draw_below(Keystream.seeded(1), 2, 1).tolist()
+    [0, 0]
+    """
+    if limit == 1:
+        return np.zeros(n, np.int64)
+    product = _halves(rng, n) * np.uint64(limit)
+    uneven = np.uint64((1 << 32) % limit)
+    bad = np.flatnonzero((product & _LOW) < uneven) if uneven else np.zeros(0, np.int64)
+    while len(bad):
+        product[bad] = _halves(rng, len(bad)) * np.uint64(limit)
+        bad = bad[(product[bad] & _LOW) < uneven]
+    return (product >> np.uint64(32)).view(np.int64)
+
+
+_LOW = np.uint64((1 << 32) - 1)
+
+
+def _halves(rng: Keystream, n: int) -> NDArray[np.uint64]:
+    """`n` words of 32 bits."""
+    return rng.u64(-(-n // 2)).view("<u4")[:n].astype(np.uint64)
+
+
+# -- one function per design -------------------------------------------------------------------------------------------
+
+
+def answer_direct(size: int, odds: int, values: Ints, rng: Keystream) -> Ints:
+    """`randomise.answer_direct` for many."""
+    keep = throw_coins(rng, len(values), odds, odds + (size - 1) * ONE)
+    others = draw_below(rng, len(values), size - 1)
+    others += others >= values
+    return np.where(keep, values, others)
+
+
+def _answer_coins(design: Coins, values: Ints, rng: Keystream) -> Ints:
+    truth = throw_coins(rng, len(values), design.odds - ONE, design.odds + ONE)
+    return np.where(truth, values, draw_below(rng, len(values), 2))
+
+
+def _answer_subset(design: Subset, values: Ints, rng: Keystream) -> Ints:
+    d, s = design.size, design.chosen
+    blocks = [values[i : i + max(1, _CELLS // d)] for i in range(0, len(values), max(1, _CELLS // d))]
+    return np.concatenate([_choose_subset(design, block, rng) for block in blocks] or [np.zeros((0, s), np.int64)])
+
+
+def _choose_subset(design: Subset, values: Ints, rng: Keystream) -> Ints:
+    """Floyd's algorithm in all rows at once; rows that keep the value choose one other less, from one place on."""
+    n, d, s = len(values), design.size, design.chosen
+    inside = throw_coins(rng, n, s * design.odds, s * design.odds + (d - s) * ONE)
+    chosen, rows = np.zeros((n, d), bool), np.arange(n)
+    for last in range(d - 1 - s, d - 1):
+        here = np.flatnonzero(~inside) if last == d - 1 - s else rows
+        drawn = draw_below(rng, len(here), last + 1)
+        drawn = np.where(chosen[here, drawn], last, drawn)
+        chosen[here, drawn] = True
+    # the places of the others, without the value's: what is at or beyond it moves up by one
+    where, place = np.nonzero(chosen[:, : d - 1])
+    place += place >= values[where]
+    chosen[:] = False
+    chosen[where, place] = True
+    chosen[rows[inside], values[inside]] = True
+    return np.nonzero(chosen)[1].reshape(n, s)
+
+
+def _answer_hadamard(design: Hadamard, values: Ints, rng: Keystream) -> Ints:
+    column = values + 1
+    even = throw_coins(rng, len(values), design.odds, design.odds + ONE)
+    row = draw_below(rng, len(values), design.order)
+    wrong = (np.bitwise_count(row & column) % 2 == 0) != even
+    return np.where(wrong, row ^ (column & -column), row)
+
+
+def _answer_hash(design: Hashed, values: Ints, rng: Keystream) -> Ints:
+    a, b = 1 + draw_below(rng, len(values), design.prime - 1), draw_below(rng, len(values), design.prime)
+    bins = (a * values + b) % design.prime % design.bins
+    return np.column_stack([a, b, answer_direct(design.bins, design.odds, bins, rng)])
+
+
+def _answer_projective(design: Projective, values: Ints, rng: Keystream) -> Ints:
+    q, t, n = design.q, design.t, len(values)
+    inside = count_points(q, t - 1)
+    near = throw_coins(rng, n, inside * design.odds, inside * design.odds + (design.points - inside) * ONE)
+    free = np.empty((t - 1, n), np.int16 if q < 180 else np.int64)
+    free[:, near] = find_points(draw_below(rng, int(near.sum()), inside), q, t - 1)
+    free[:, ~near] = _read_digits(draw_below(rng, n - int(near.sum()), q ** (t - 1)), q, t - 1)
+    planes = find_points(np.arange(design.size), q, t)[:, values].astype(free.dtype)
+    lead = (planes != 0).argmax(0)
+    point = np.zeros((t, n), free.dtype)
+    dot = np.zeros(n, np.int64)
+    for i in range(t):  # the coordinate at the lead is what makes the product right
+        point[i] = np.where(lead > i, free[min(i, t - 2)], np.where(lead < i, free[max(i - 1, 0)], 0))
+        dot += planes[i].astype(np.int64) * point[i]
+    point[lead, np.arange(n)] = (np.where(near, 0, 1) - dot) % q
+    return number_points(point, q)
+
+
+def find_points(numbers: Ints, q: int, t: int) -> Ints:
+    """`randomise.find_point` for many: a column for each."""
+    found = np.zeros((t, len(numbers)), np.int64)
+    left = numbers.copy()
+    waiting = np.ones(len(numbers), bool)
+    for lead in range(t):
+        here = waiting & (left < q ** (t - 1 - lead))
+        found[lead, here] = 1
+        found[lead + 1 :, here] = _read_digits(left[here], q, t - 1 - lead)
+        waiting &= ~here
+        left[waiting] -= q ** (t - 1 - lead)
+    return found
+
+
+def _read_digits(numbers: Ints, q: int, count: int) -> Ints:
+    digits = np.empty((count, len(numbers)), np.int64)
+    for i in reversed(range(count)):
+        numbers, digits[i] = np.divmod(numbers, q)
+    return digits
+
+
+def number_points(points: NDArray[Any], q: int) -> Ints:
+    """`randomise.number_point` for many."""
+    t, n = points.shape
+    lead = (points != 0).argmax(0)
+    inverse = np.array([0, *(pow(i, -1, q) for i in range(1, q))], np.int64)
+    scale = inverse[points[lead, np.arange(n)]]
+    digits = np.zeros(n, np.int64)
+    for row in points:
+        digits = digits * q + row.astype(np.int64) * scale % q
+    start = np.array([sum(q ** (t - 1 - i) for i in range(k)) for k in range(t)], np.int64)
+    return np.asarray(digits - np.array([q ** (t - 1 - k) for k in range(t)], np.int64)[lead] + start[lead])
+
+
+def _answer_unary(design: Unary, values: Ints, rng: Keystream) -> Bools:
+    n, d, whole = len(values), design.size, design.odds + ONE
+    heads = np.empty((n, d), bool)
+    step = max(1, _CELLS // d)
+    for i in range(0, n, step):
+        heads[i : i + step] = throw_coins(rng, d * len(values[i : i + step]), ONE, whole).reshape(-1, d)
+    own = (design.odds, whole) if design.symmetric else (1, 2)
+    heads[np.arange(n), values] = throw_coins(rng, n, *own)
+    return heads
+
+
+MAKERS: dict[type, Callable[[Any, Any, Keystream], NDArray[Any]]] = {
+    Direct: lambda design, values, rng: answer_direct(design.size, design.odds, values, rng),
+    Coins: _answer_coins,
+    Subset: _answer_subset,
+    Hadamard: _answer_hadamard,
+    Hashed: _answer_hash,
+    Projective: _answer_projective,
+    Unary: _answer_unary,
+}
+"""How many reports of a design are made."""

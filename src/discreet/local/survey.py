@@ -1,0 +1,197 @@
+"""Survey: what is asked, what is promised and how it is answered; frozen, public, the same for everybody.
+
+A survey is written by the collector, before anything is collected, and sent to everybody as JSON. It holds nothing but
+text and whole numbers, so that every language reads the same one; its digest names it in every report.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from hashlib import sha256
+from statistics import NormalDist
+from typing import Any
+
+from discreet.errors import NotSupported, VersionError
+from discreet.local.design import KINDS, Design, make_design
+from discreet.local.odds import odds_of, read_epsilon, write_epsilon
+from discreet.local.questions import Choice, Value, read_question
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A question, a promise and a design.
+
+    Parameters
+    ----------
+    name : for people to read; surveys of different names are different surveys, and add up on a device.
+    question : what is asked.
+    epsilon : what each person is promised: exchanging their answer for any other shifts the odds of any report by a
+        factor of at most e^ε. A number, or a decimal as text, taken as it is written.
+    design : how it is answered.
+
+    Notes
+    -----
+    The guarantee: `Pure(epsilon)` under replace-one, for the answer of one person to this survey. It is checked when a
+    survey is made *or read*: a document whose numbers tell more than its ε is refused.
+
+    Examples
+    --------
+    >>> survey = Survey.choice("browser", ["A", "B", "C"], epsilon=1)
+    >>> print(survey)
+    browser: one of 3 values, ε = 1 for each person
+      design          direct, 1 number a report
+      people needed   64,367 for shares within 0.01 (95%)
+    >>> Survey.from_json(survey.to_json()) == survey
+    True
+    """
+
+    name: str
+    question: Any
+    epsilon: Fraction
+    design: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError("The `name` of a survey must be text.")
+        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon))
+        self._check_promise()
+
+    def _check_promise(self) -> None:
+        if self.design.size != self.question.size:
+            raise ValueError("The design of this survey is not for its question.")
+        if self.design.ratio > Fraction(*_least_power(self.epsilon)):
+            raise ValueError(f"This survey tells more than its ε = {write_epsilon(self.epsilon)}: it is not answered.")
+
+    @classmethod
+    def choice(
+        cls, name: str, values: Iterable[Value], epsilon: Any, *, method: str = "auto", other: Value | None = None
+    ) -> Survey:
+        """One of some values.
+
+        Parameters
+        ----------
+        name : of the survey.
+        values : what may be answered: public, and not taken from what people said.
+        epsilon : the promise.
+        method : "auto", "direct" (k-ary randomised response, Warner's for two values), "coins", "subset",
+            "projective", "hash" (OLH), "oue", "sue" or "hadamard".
+        other : the value that everything else counts as; else it is replaced by a value drawn uniformly.
+        """
+        question, promise = Choice(tuple(values), other), read_epsilon(epsilon)
+        return cls(name, question, promise, make_design(method, question.size, promise))
+
+    # -- before anything is collected ----------------------------------------------------------------------------------
+
+    def needed(self, error: float, *, confidence: float = 0.95, share: float | None = None) -> int:
+        """How many people it takes for an interval of ± `error`.
+
+        Parameters
+        ----------
+        error : half the width of the interval.
+        confidence : of the interval.
+        share : of the people who have the value; by default one over the number of values.
+
+        >>> Survey.choice("smokes", [False, True], epsilon="1.1").needed(0.01)
+        38335
+        """
+        if not 0 < error < 1:
+            raise ValueError(f"The `error` of a share must be within (0, 1). Got {error!r}.")
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        variance = self.design.variance(1 / self.question.size if share is None else share)
+        return math.ceil(z**2 * float(variance) / error**2)
+
+    # -- as a document -------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary of text and whole numbers."""
+        return {
+            "discreet": "survey",
+            "version": VERSION,
+            "name": self.name,
+            "question": self.question.to_dict(),
+            "epsilon": write_epsilon(self.epsilon),
+            "design": {"method": self.design.method, "odds": str(self.design.odds), **self.design.numbers()},
+        }
+
+    def to_json(self) -> str:
+        """The document that `from_json` and `client.js` read: the same text for the same survey."""
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the document: what reports call the survey."""
+        return f"sha256:{sha256(self.to_json().encode()).hexdigest()}"
+
+    @classmethod
+    def from_json(cls, text: str) -> Survey:
+        """The survey that `to_json` wrote; `VersionError` for what is none, or is of a later version."""
+        try:
+            document = json.loads(text)
+        except ValueError:
+            raise VersionError("This is not a survey: it is not JSON.") from None
+        if not isinstance(document, dict) or document.get("discreet") != "survey":
+            raise VersionError("This is not a survey of discreet.")
+        if document.get("version") != VERSION:
+            raise VersionError(
+                f"This discreet reads surveys of version {VERSION}. Got version {document.get('version')!r}. "
+                "Hint: a newer discreet reads it."
+            )
+        try:
+            survey = cls._read(document)
+        except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
+            raise VersionError("This is not a survey of discreet: something in it is missing or broken.") from None
+        if survey.to_dict() != document:
+            raise VersionError("This is not a survey of discreet: it holds something that is not known.")
+        return survey
+
+    @classmethod
+    def _read(cls, document: dict[str, Any]) -> Survey:
+        question, numbers = read_question(document["question"]), dict(document["design"])
+        method, odds = numbers.pop("method"), int(numbers.pop("odds"))
+        design: Design = KINDS[method](question.size, odds, **numbers)
+        return cls(document["name"], question, read_epsilon(document["epsilon"]), design)
+
+    # -- for people ----------------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        length = len_of(self.design)
+        return "\n".join(
+            [
+                f"{self.name}: one of {self.question.size} values, ε = {write_epsilon(self.epsilon)} for each person",
+                f"  design          {self.design.method}, {length} number{'s' if length > 1 else ''} a report",
+                f"  people needed   {self.needed(0.01):,} for shares within 0.01 (95%)",
+            ]
+        )
+
+
+def len_of(design: Design) -> int:
+    """How many whole numbers a report of the design is, about.
+
+    >>> len_of(make_design("oue", 100, Fraction(1)))
+    27
+    """
+    if design.method in ("subset", "oue", "sue"):
+        return max(1, round(design.supported))
+    return 3 if design.method == "hash" else 1
+
+
+def _least_power(epsilon: Fraction) -> tuple[int, int]:
+    """A fraction that is not above e^ε, and that the odds of every design are at most."""
+    shift = 160
+    return odds_of(epsilon, shift), 1 << shift
+
+
+def read_survey(survey: Any) -> Survey:
+    """A survey, or the text or dictionary of one."""
+    if isinstance(survey, Survey):
+        return survey
+    if isinstance(survey, (str, dict)):
+        return Survey.from_json(survey if isinstance(survey, str) else json.dumps(survey))
+    raise NotSupported(f"A survey is a Survey, or its JSON. Got {type(survey).__name__}.")
