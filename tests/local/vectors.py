@@ -1,0 +1,76 @@
+"""Write the reports that every client gives for the same bits: `python tests/local/vectors.py`.
+
+10,000 reports of surveys of all kinds, values that no question knows among them. A change that is meant to change
+nothing reproduces the file.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import count
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PATH = HERE / "vectors.json"
+REPORTS = 10_000
+_MASK = (1 << 64) - 1
+
+
+def words(seed):
+    """The words of splitmix64: bits that every language makes alike."""
+    for i in count(1):
+        z = (seed + i * 0x9E3779B97F4A7C15) & _MASK
+        z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & _MASK
+        z = ((z ^ z >> 27) * 0x94D049BB133111EB) & _MASK
+        yield z ^ z >> 31
+
+
+def bits(seed):
+    """The bits of a report."""
+    from discreet.local.randomise import Bits
+
+    stream = words(seed)
+    return Bits(lambda size: b"".join(next(stream).to_bytes(8, "big") for _ in range(size // 8)))
+
+
+def surveys():
+    """Surveys of all kinds, and values to answer them with."""
+    from discreet.local import Survey
+
+    names, ways = ["a", "ü", 3, True, "\u2028"], [*range(40), "none of them"]
+    yield Survey.choice("smokes", [False, True], "1.5"), [False, True, 0, 1, "yes"]
+    yield Survey.choice("coins", [False, True], "0.5", method="coins"), [False, True, None]
+    yield Survey.choice("names", names, "1e-05", other=3), [*names, 1, "b", None, 2.5]
+    for method in ("direct", "subset", "projective", "hash", "oue", "sue", "hadamard"):
+        for epsilon in ("0.7", "3"):
+            size = 12 if method in ("oue", "sue", "subset") else 40
+            yield Survey.choice(f"{method} {epsilon}", range(size), epsilon, method=method), ways[: size + 1]
+
+
+def answer(survey, value, seed):
+    """The numbers of a report."""
+    fair = bits(seed)
+    return list(survey.design.answer(survey.question.encode(value, fair), fair))
+
+
+def vectors():
+    """Each survey with its digest, its values and its reports."""
+    pairs = list(surveys())
+    each = -(-REPORTS // len(pairs))
+    return [
+        {
+            "survey": survey.to_json(),
+            "digest": survey.digest,
+            "values": values,
+            "seed": 1_000_000 * i,
+            "reports": [answer(survey, values[j % len(values)], 1_000_000 * i + j) for j in range(each)],
+        }
+        for i, (survey, values) in enumerate(pairs)
+    ]
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE.parents[1] / "src"))
+    lines = ",\n".join(json.dumps(one, ensure_ascii=True, separators=(",", ":")) for one in vectors())
+    PATH.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
