@@ -42,7 +42,7 @@ const text = (name, epsilon, odds) =>
     name,
     question: { kind: "choice", values: ["a", "b"], other: null },
     epsilon,
-    design: { method: "direct", odds },
+    design: { method: "direct", odds, size: 2 },
   });
 const W = "311077958426637"; // below e^0.1
 const first = await new Device(store, "0.3").answer(text("0", "0.1", W), "a");

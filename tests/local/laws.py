@@ -15,13 +15,14 @@ class Path(Bits):
         self.turns, self.sizes, self.weight, self.at = turns, [], Fraction(1), 0
 
     def _turn(self, weights):
+        ways = [way for way, weight in enumerate(weights) if weight]  # what is impossible is not tried
         if self.at == len(self.turns):
             self.turns.append(0)
         turn = self.turns[self.at]
         self.at += 1
-        self.sizes.append(len(weights))
-        self.weight *= weights[turn]
-        return turn
+        self.sizes.append(len(ways))
+        self.weight *= weights[ways[turn]]
+        return ways[turn]
 
     def coin(self, top, total):
         return bool(self._turn([Fraction(total - top, total), Fraction(top, total)]))
@@ -36,8 +37,7 @@ def law(answer):
     while True:
         path = Path(turns)
         report = answer(path)
-        if path.weight:
-            found[report] += path.weight
+        found[report] += path.weight
         turns = turns[: path.at]
         while turns and turns[-1] == path.sizes[len(turns) - 1] - 1:
             turns.pop()

@@ -46,6 +46,22 @@ def surveys():
         for epsilon in ("0.7", "3"):
             size = 12 if method in ("oue", "sue", "subset") else 40
             yield Survey.choice(f"{method} {epsilon}", range(size), epsilon, method=method), ways[: size + 1]
+    numbers = [0, 10, -3, 5.5, 9.999, 1e300, -0.1, 1 / 3, 2**40, None, "5", 1e-320]
+    for method in ("bit", "table", "piecewise", "hybrid", "laplace"):
+        yield Survey.number(method, "-0.5", 10, 1 if method == "table" else "2.5", method=method), numbers
+    vectors = [[0, 0, 0, 0], [1, -1, 0.25, 9], [0.1, 0.2, 0.3, None], [1, 2], None, [-1, -1, -1, -1]]
+    for method in ("cap", "sparse", "vertices"):
+        yield Survey.vector(method, 4, 3, low=-1, method=method), vectors
+    for method in ("privunitg", "hemisphere"):
+        yield Survey.vector(method, 4, 1, method=method), vectors
+    numbers = [0, 10, -3, 5.5, 9.999, 1e300, -0.1, 1 / 3, 2**40, None, "5", 1e-320]
+    for method in ("bit", "table", "piecewise", "hybrid", "laplace"):
+        yield Survey.number(method, "-0.5", 10, 1 if method == "table" else "2.5", method=method), numbers
+    vectors = [[0, 0, 0, 0], [1, -1, 0.25, 9], [0.1, 0.2, 0.3, None], [1, 2], None, [-1, -1, -1, -1]]
+    for method in ("cap", "sparse", "vertices"):
+        yield Survey.vector(method, 4, 3, low=-1, method=method), vectors
+    for method in ("privunitg", "hemisphere"):
+        yield Survey.vector(method, 4, 1, method=method), vectors
 
 
 def answer(survey, value, seed):

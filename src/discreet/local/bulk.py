@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.local import bulk_numbers
+from discreet.local.bulk_numbers import encode_numbers
+from discreet.local.coins import answer_direct, choose_mask, draw_below, throw_coins
 from discreet.local.design import Coins, Direct, Hadamard, Hashed, Projective, Subset, Unary
 from discreet.local.odds import ONE
 from discreet.local.randomise import Bits, count_points
@@ -55,8 +58,8 @@ def answer_many(survey: Survey, values: Any, *, random_state: int | None = None)
 
 def encode_many(question: Any, values: Any, rng: Keystream) -> Any:
     """What stands for each answer, as `question.encode` has it."""
-    if hasattr(question, "encode_many"):
-        return question.encode_many(values, rng)
+    if question.kind != "choice":
+        return encode_numbers(question, values)
     plain = isinstance(values, np.ndarray) or len(set(map(type, values))) == 1
     column = np.asarray(values) if plain else np.empty(0, object)
     if column.dtype.kind in "iu" and question.values == tuple(range(question.size)):
@@ -93,70 +96,7 @@ class _Nowhere(Bits):
         return -1
 
 
-# -- coins and choices -------------------------------------------------------------------------------------------------
-
-
-def throw_coins(rng: Keystream, n: int, top: int, total: int) -> Bools:
-    """`n` coins of probability top/total, exactly: 16 bits decide nearly all of them, further ones the rest.
-
-    >>> throw_coins(Keystream.seeded(1), 3, 1, 1).tolist()
-    [True, True, True]
-    """
-    first = (top << 16) // total
-    words = rng.u16(n)
-    heads: Bools = words < first
-    ties = np.flatnonzero(words == first)
-    if len(ties):
-        rest = (top << 16) - first * total  # the probability of heads of the ties is rest/total
-        second = (rest << 64) // total
-        more = rng.u64(len(ties))
-        heads[ties] = more < np.uint64(second)
-        for i in np.flatnonzero(more == np.uint64(second)):
-            heads[ties[i]] = _throw_last((rest << 64) - second * total, total, rng)
-    return heads
-
-
-def _throw_last(top: int, total: int, rng: Keystream) -> bool:
-    length = (total - 1).bit_length()
-    while (value := rng.bits(length)) >= total:
-        pass
-    return value < top
-
-
-def draw_below(rng: Keystream, n: int, limit: int) -> Ints:
-    """`n` whole numbers uniform on 0 .. limit-1, for limit < 2^31, exactly: multiplied, and drawn again if need be.
-
-    >>> draw_below(Keystream.seeded(1), 2, 1).tolist()
-    [0, 0]
-    """
-    if limit == 1:
-        return np.zeros(n, np.int64)
-    product = _halves(rng, n) * np.uint64(limit)
-    uneven = np.uint64((1 << 32) % limit)
-    bad = np.flatnonzero((product & _LOW) < uneven) if uneven else np.zeros(0, np.int64)
-    while len(bad):
-        product[bad] = _halves(rng, len(bad)) * np.uint64(limit)
-        bad = bad[(product[bad] & _LOW) < uneven]
-    return (product >> np.uint64(32)).view(np.int64)
-
-
-_LOW = np.uint64((1 << 32) - 1)
-
-
-def _halves(rng: Keystream, n: int) -> NDArray[np.uint64]:
-    """`n` words of 32 bits."""
-    return rng.u64(-(-n // 2)).view("<u4")[:n].astype(np.uint64)
-
-
 # -- one function per design -------------------------------------------------------------------------------------------
-
-
-def answer_direct(size: int, odds: int, values: Ints, rng: Keystream) -> Ints:
-    """`randomise.answer_direct` for many."""
-    keep = throw_coins(rng, len(values), odds, odds + (size - 1) * ONE)
-    others = draw_below(rng, len(values), size - 1)
-    others += others >= values
-    return np.where(keep, values, others)
 
 
 def _answer_coins(design: Coins, values: Ints, rng: Keystream) -> Ints:
@@ -171,21 +111,14 @@ def _answer_subset(design: Subset, values: Ints, rng: Keystream) -> Ints:
 
 
 def _choose_subset(design: Subset, values: Ints, rng: Keystream) -> Ints:
-    """Floyd's algorithm in all rows at once; rows that keep the value choose one other less, from one place on."""
+    """For rows with the value in them one other less; others at or beyond the value's place move up by one."""
     n, d, s = len(values), design.size, design.chosen
     inside = throw_coins(rng, n, s * design.odds, s * design.odds + (d - s) * ONE)
-    chosen, rows = np.zeros((n, d), bool), np.arange(n)
-    for last in range(d - 1 - s, d - 1):
-        here = np.flatnonzero(~inside) if last == d - 1 - s else rows
-        drawn = draw_below(rng, len(here), last + 1)
-        drawn = np.where(chosen[here, drawn], last, drawn)
-        chosen[here, drawn] = True
-    # the places of the others, without the value's: what is at or beyond it moves up by one
-    where, place = np.nonzero(chosen[:, : d - 1])
-    place += place >= values[where]
-    chosen[:] = False
-    chosen[where, place] = True
-    chosen[rows[inside], values[inside]] = True
+    chosen = np.zeros((n, d), bool)
+    for rows, count in ((np.flatnonzero(inside), s - 1), (np.flatnonzero(~inside), s)):
+        where, place = np.nonzero(choose_mask(rng, len(rows), d - 1, count))
+        chosen[rows[where], place + (place >= values[rows[where]])] = True
+    chosen[inside, values[inside]] = True
     return np.nonzero(chosen)[1].reshape(n, s)
 
 
@@ -274,5 +207,6 @@ MAKERS: dict[type, Callable[[Any, Any, Keystream], NDArray[Any]]] = {
     Hashed: _answer_hash,
     Projective: _answer_projective,
     Unary: _answer_unary,
+    **bulk_numbers.MAKERS,
 }
 """How many reports of a design are made."""

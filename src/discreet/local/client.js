@@ -67,16 +67,16 @@ export function oddsOf(top, bottom, shift = SHIFT) {
 
 // -- one coin, then a uniform choice ------------------------------------------------------------------------------------
 
-const others = (bits, value, size, count) => {
+const ascending = (a, b) => a - b;
+
+function choosePlaces(bits, size, count) {
   const chosen = new Set();
-  for (let last = size - 1 - count; last < size - 1; last++) {
+  for (let last = size - count; last < size; last++) {
     const drawn = Number(bits.below(last + 1));
     chosen.add(chosen.has(drawn) ? last : drawn);
   }
-  return [...chosen].map((other) => other + (other >= value ? 1 : 0));
-};
-
-const ascending = (a, b) => a - b;
+  return [...chosen].sort(ascending);
+}
 
 function direct(bits, value, size, odds) {
   if (bits.coin(odds, odds + BigInt(size - 1) * ONE)) return [value];
@@ -130,6 +130,145 @@ function projective(bits, value, { q, t, odds }) {
   return [numberPoint(point, q)];
 }
 
+// numbers on a line: a level, then a place of a window, a column of a table, or discrete Laplace noise
+function roundLevel(bits, value, size) {
+  const place = (value + GRID) * BigInt(size - 1);
+  return Number(place / (2n * GRID)) + (bits.coin(place % (2n * GRID), 2n * GRID) ? 1 : 0);
+}
+
+function answerWindow(bits, level, d) {
+  const width = BigInt(d.width);
+  const others = BigInt(d.size - 1);
+  if (bits.coin(width * d.odds, width * d.odds + others * ONE)) return [level + Number(bits.below(width))];
+  const place = Number(bits.below(others));
+  return [place < level ? place : place + d.width];
+}
+
+// the first place at which the weights so far exceed what was drawn
+function findWeight(weights, drawn) {
+  let end = 0n;
+  return weights.findIndex((weight) => drawn < (end += BigInt(weight)));
+}
+
+const sum = (weights) => weights.reduce((total, weight) => total + BigInt(weight), 0n);
+
+function answerLaplace(bits, level, d) {
+  let distance = 0;
+  const negative = bits.coin(1n, 2n);
+  if (!bits.coin(d.odds - ONE, d.odds + ONE)) {
+    distance = 1;
+    while (distance < d.size + d.reach && bits.coin(ONE, d.odds)) distance++;
+  }
+  const last = d.size + 2 * d.reach - 1;
+  const place = level + d.reach + (negative ? -distance : distance);
+  return [place < 0 ? 0 : place > last ? last : place];
+}
+
+// vertices of a cube that agree in so many places: inside the cap and outside, twice as many if ties are halved
+function countAgreements({ asked, least, ties }) {
+  const sides = [[], []];
+  let count = ties ? 2n : 1n;
+  for (let a = 0; a <= asked; a++) {
+    const inside = ties && a === least ? count / 2n : a >= least ? count : 0n;
+    sides[0].push(inside);
+    sides[1].push(count - inside);
+    count = (count * BigInt(asked - a)) / BigInt(a + 1);
+  }
+  return sides;
+}
+
+function answerCap(bits, value, d) {
+  const vector = Array.isArray(value) ? value : [value];
+  const places = choosePlaces(bits, vector.length, d.asked);
+  const plus = places.map((place) => bits.coin(vector[place] + GRID, 2n * GRID));
+  const sides = countAgreements(d);
+  const [inside, outside] = sides.map(sum);
+  const counts = bits.coin(inside * d.odds, inside * d.odds + outside * ONE) ? sides[0] : sides[1];
+  const agreements = findWeight(counts, bits.below(sum(counts)));
+  const agree = new Set(choosePlaces(bits, d.asked, agreements));
+  return places.map((place, i) => 2 * place + (plus[i] === agree.has(i) ? 1 : 0));
+}
+
+// normal vectors and cones
+const NORMAL = 30n;
+const WHOLE = 1n << 200n;
+const PEAK = ((10n ** 60n) << 200n) / 2506628274631000502415765284811045253006986740609938316629924n;
+
+function isqrt(n) {
+  if (n < 2n) return n;
+  let x = 1n << BigInt(Math.ceil(n.toString(2).length / 2));
+  for (;;) {
+    const y = (x + n / x) >> 1n;
+    if (y >= x) return x;
+    x = y;
+  }
+}
+
+function flipExp(bits, top, bottom) {
+  let k = 1n;
+  while (bits.coin(top, bottom * k)) k++;
+  return k % 2n === 1n;
+}
+
+function drawNormal(bits) {
+  const one = 1n << NORMAL;
+  const all = (times, top, bottom) => {
+    for (let i = 0; i < times; i++) if (!flipExp(bits, top, bottom)) return false;
+    return true;
+  };
+  for (;;) {
+    let k = 0;
+    while (flipExp(bits, 1n, 2n)) k++;
+    if (!all(k * (k - 1), 1n, 2n)) continue;
+    const x = bits.below(one);
+    if (!all(k, x, one) || !flipExp(bits, x * x, 2n * one * one)) continue;
+    const negative = bits.coin(1n, 2n);
+    if (negative && k === 0 && x === 0n) continue;
+    const z = (BigInt(k) << NORMAL) + x;
+    return negative ? -z : z;
+  }
+}
+
+// a lower bound of the tail of the normal law, times 2^200
+function tailBound(top, bottom) {
+  let term = (top << 200n) / bottom;
+  let total = 0n;
+  let k = 0n;
+  while (term > 0n) {
+    const part = term / (2n * k + 1n);
+    total += k % 2n === 0n ? part : -part;
+    k++;
+    term = (term * top * top) / (bottom * bottom * 2n * k);
+  }
+  return WHOLE / 2n - ((((total + (k << 40n)) * (PEAK + 2n)) >> 200n) + 1n);
+}
+
+function answerCone(bits, value, d) {
+  const gamma = BigInt(d.gamma);
+  const square = value.reduce((total, x) => total + x * x, 0n);
+  const forwards = bits.coin((GRID << 20n) + isqrt(square << 40n), GRID << 21n);
+  const some = square ? value : value.map((_, i) => (i === 0 ? 1n : 0n));
+  const direction = forwards ? some : some.map((x) => -x);
+  const length = direction.reduce((total, x) => total + x * x, 0n);
+  const least = gamma ? tailBound(gamma, 1n << 20n) : WHOLE / 2n;
+  const top = least * d.odds;
+  const wanted = bits.coin(top, top + (WHOLE - least) * ONE);
+  const found = {};
+  while (!("true" in found && "false" in found)) {
+    const z = value.map(() => drawNormal(bits));
+    const along = z.reduce((total, x, i) => total + x * direction[i], 0n);
+    const inside = gamma
+      ? along > 0n && (along * along) << 40n >= (gamma * gamma * length) << (2n * NORMAL)
+      : along > 0n || (along === 0n && bits.coin(1n, 2n));
+    if (!(inside in found)) found[inside] = z;
+  }
+  const farthest = 12n << 12n;
+  return found[wanted].map((x) => {
+    const near = (x + (1n << 17n)) >> 18n;
+    return Number(near > farthest ? farthest : near < -farthest ? -farthest : near);
+  });
+}
+
 const ones = (number) => [...number.toString(2)].filter((digit) => digit === "1").length;
 
 const ANSWERS = {
@@ -142,7 +281,8 @@ const ANSWERS = {
   subset(bits, value, d) {
     const s = BigInt(d.chosen);
     const inside = bits.coin(s * d.odds, s * d.odds + (BigInt(d.size) - s) * ONE);
-    const rest = others(bits, value, d.size, d.chosen - (inside ? 1 : 0));
+    const places = choosePlaces(bits, d.size - 1, d.chosen - (inside ? 1 : 0));
+    const rest = places.map((other) => other + (other >= value ? 1 : 0));
     return (inside ? [value, ...rest] : rest).sort(ascending);
   },
   oue: (bits, value, d) => unary(bits, value, d.size, [1n, 2n], [ONE, d.odds + ONE]),
@@ -161,17 +301,87 @@ const ANSWERS = {
     return [Number(a), Number(b), ...direct(bits, bin, d.bins, d.odds)];
   },
   projective,
+  cap: answerCap,
+  cone: answerCone,
+  window: (bits, value, d) => answerWindow(bits, roundLevel(bits, value, d.size), d),
+  table(bits, value, d) {
+    const row = d.rows[roundLevel(bits, value, d.size)];
+    return [findWeight(row, bits.below(sum(row)))];
+  },
+  hybrid(bits, value, d) {
+    const level = roundLevel(bits, value, d.size);
+    if (bits.coin(BigInt(d.heads), ONE)) return answerWindow(bits, level, d);
+    const up = bits.coin(BigInt(level), BigInt(d.size - 1));
+    return [d.size + d.width - 1 + (bits.coin(d.odds, d.odds + ONE) === up ? 1 : 0)];
+  },
+  laplace: (bits, value, d) => answerLaplace(bits, roundLevel(bits, value, d.size), d),
 };
 
 // the largest ratio of two probabilities of a report, as [top, bottom]
-const RATIOS = { sue: (d) => [d.odds * d.odds, ONE * ONE] };
+const RATIOS = {
+  sue: (d) => [d.odds * d.odds, ONE * ONE],
+  laplace: (d) => [d.odds ** BigInt(d.size - 1), ONE ** BigInt(d.size - 1)],
+  cone(d) {
+    const allowance = d.gamma ? BigInt(d.gamma + 2 ** 21) * (isqrt(BigInt(d.size)) + 1n) : 0n;
+    return [d.odds * ((1n << 50n) + 2n * allowance), ONE << 50n];
+  },
+  // of the column in which it is largest
+  table: (d) =>
+    d.columns
+      .map((_, j) => d.rows.map((row) => BigInt(row[j])))
+      .map((column) => [column.reduce((a, b) => (a > b ? a : b)), column.reduce((a, b) => (a < b ? a : b))])
+      .reduce((a, b) => (a[0] * b[1] > b[0] * a[1] ? a : b)),
+};
 const ratioOf = (d) => (RATIOS[d.method] ?? ((one) => [one.odds, ONE]))(d);
 
 // -- questions ----------------------------------------------------------------------------------------------------------
 
+const GRID = 1n << 20n;
+
+// a decimal as a fraction; a number of JavaScript is one too
+function readBound(text) {
+  const [top, bottom] = readFraction(text.replace(/^-/, ""));
+  return [text.startsWith("-") ? -top : top, bottom];
+}
+
+function readNumber(value) {
+  let bottom = 1n;
+  while (!Number.isInteger(value)) {
+    value *= 2;
+    bottom *= 2n;
+  }
+  return [BigInt(value), bottom];
+}
+
+// the nearest place of a grid over the bounds; what is no number counts as the middle
+function placeNumber(value, [low, under], [high, below]) {
+  if (typeof value !== "number" || Number.isNaN(value)) return 0n;
+  if (!Number.isFinite(value)) return value > 0 ? GRID : -GRID;
+  const [top, bottom] = readNumber(value);
+  // (value - low)/(high - low)·2·GRID + 1/2, rounded down
+  const [share, range] = [(top * under - low * bottom) * below, (high * under - low * below) * bottom];
+  const [up, down] = [share * 4n * GRID + range, 2n * range];
+  const place = up < 0n ? 0n : up / down;
+  return (place > 2n * GRID ? 2n * GRID : place) - GRID;
+}
+
 const QUESTIONS = {
+  number: {
+    fits: (_, d) => ["window", "table", "hybrid", "laplace"].includes(d.method) || (d.method === "cap" && d.size === 1),
+    encode: (question, value) => placeNumber(value, readBound(question.low), readBound(question.high)),
+  },
+  vector: {
+    fits: (question, d) => d.method === (question.shape === "ball" ? "cone" : "cap") && d.size === question.size,
+    encode(question, value) {
+      const parts = Array.isArray(value) && value.length === question.size ? value : Array(question.size).fill(null);
+      const [low, high] = [readBound(question.low), readBound(question.high)];
+      const places = parts.map((part) => placeNumber(part, low, high));
+      const longest = isqrt(places.reduce((total, x) => total + x * x, 0n)) + 1n;
+      return question.shape === "ball" && longest > GRID ? places.map((x) => (x * GRID) / longest) : places;
+    },
+  },
   choice: {
-    size: (question) => question.values.length,
+    fits: (question, d) => d.method in CHOICES && d.size === question.values.length,
     // what the question does not know counts as its other value, or as one drawn uniformly
     encode(question, value, bits) {
       let place = question.values.findIndex((one) => one === value);
@@ -188,7 +398,7 @@ const isPrime = (n) => {
   return n > 1;
 };
 
-const SOUND = {
+const CHOICES = {
   direct: () => true,
   coins: (d) => d.size === 2,
   subset: (d) => d.chosen >= 1 && d.chosen < d.size,
@@ -198,6 +408,21 @@ const SOUND = {
   hash: (d) => d.bins >= 2 && d.bins <= d.prime && d.size <= d.prime && d.prime < 2 ** 31 && isPrime(d.prime),
   projective: (d) => isPrime(d.q) && d.t >= 2 && d.q ** d.t <= 2 ** 24 && BigInt(d.size) <= points(d.q, d.t),
 };
+const isWindow = (d) => d.width >= 1 && d.size + d.width <= 2 ** 16;
+const SOUND = {
+  ...CHOICES,
+  cap: (d) =>
+    d.asked >= 1 && d.asked <= d.size && d.asked <= 4096 && 2 * d.least >= d.asked && d.least >= 1 && d.least <= d.asked &&
+    (d.ties === 0 || (d.ties === 1 && 2 * d.least === d.asked)),
+  cone: (d) => d.gamma >= 0 && d.gamma <= 6 * 2 ** 20,
+  window: isWindow,
+  hybrid: (d) => isWindow(d) && d.heads >= 0 && BigInt(d.heads) <= ONE,
+  laplace: (d) => d.reach >= 1 && d.reach <= 2 ** 20,
+  table: (d) =>
+    d.rows.length === d.size &&
+    d.rows.every((row) => row.length === d.columns.length && row.every((x) => x > 0) && sum(row) === sum(d.rows[0])),
+};
+const isWhole = (x) => (Array.isArray(x) ? x.every(isWhole) : Number.isSafeInteger(x));
 
 const canonical = (value) => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
@@ -212,9 +437,10 @@ export function readSurvey(text) {
   if (survey.discreet !== "survey") throw new Error("This is not a survey of discreet.");
   if (survey.version !== 1) throw new Error(`This client reads surveys of version 1. Got ${survey.version}.`);
   const kind = QUESTIONS[survey.question.kind];
-  const design = { ...survey.design, odds: BigInt(survey.design.odds), size: kind?.size(survey.question) };
-  const whole = Object.entries(design).every(([key, x]) => key === "method" || key === "odds" || Number.isSafeInteger(x));
-  if (!whole || design.odds <= ONE || design.size < 2 || !SOUND[design.method]?.(design)) {
+  const design = { ...survey.design, odds: BigInt(survey.design.odds) };
+  const whole = Object.entries(design).every(([key, x]) => key === "method" || key === "odds" || isWhole(x));
+  const sound = whole && design.odds > ONE && design.size >= (design.method === "cap" ? 1 : 2);
+  if (!sound || !SOUND[design.method]?.(design) || !kind?.fits(survey.question, design)) {
     throw new Error("The numbers of this survey do not fit together.");
   }
   const [top, bottom] = readFraction(survey.epsilon);

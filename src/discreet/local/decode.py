@@ -1,4 +1,4 @@
-"""SUMMARISE at the collector: what reports add up to, and how many of them support each value.
+"""SUMMARISE and SOLVE at the collector: what reports add up to, and what that says.
 
 Counts are whole numbers, so they can be added in any order and anywhere: counts of reports (a value, a row or a point
 each), or of the values that are in reports. They are also what a collector of secret shares (Prio, DAP) hands over.
@@ -6,13 +6,17 @@ each), or of the values that are in reports. They are also what a collector of s
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.local.bulk import find_points
+from discreet.local.caps import Cap
+from discreet.local.cones import DIGITS, FARTHEST, Cone
 from discreet.local.design import Coins, Design, Direct, Hadamard, Hashed, Projective, Subset, Unary
+from discreet.local.lines import Hybrid, Laplace, Table, Window
 from discreet.local.randomise import Report
 
 Ints = NDArray[np.int64]
@@ -24,8 +28,8 @@ _CELLS = 1 << 22  # of a table at once
 class Decoder:
     """Counts of reports of a design; each is a number below `cells`."""
 
-    def __init__(self, design: Any) -> None:
-        self.design = design
+    def __init__(self, design: Any, question: Any = None) -> None:
+        self.design, self.question = design, question
 
     @property
     def cells(self) -> int:
@@ -46,9 +50,40 @@ class Decoder:
         """What sound reports add up to."""
         return np.bincount(reports, minlength=self.cells).astype(np.int64)
 
+    def check(self, counts: Ints, n: int) -> bool:
+        """Whether these could be counts of so many reports."""
+        return bool(counts.min() >= 0 and counts.max() <= n)
+
+    # -- shares --------------------------------------------------------------------------------------------------------
+
     def support(self, counts: Ints, n: int) -> Ints:
         """How many reports support each value."""
         return counts
+
+    def value(self, counts: Ints, n: int) -> Any:
+        """The share of each value, unbiased."""
+        p, q = self.design.rates
+        return (self.support(counts, n) / n - q) / (p - q)
+
+    def std(self, counts: Ints, n: int) -> Any:
+        """Its standard deviation."""
+        p, q = self.design.rates
+        c = self.support(counts, n) / n
+        return np.sqrt(np.clip(c * (1 - c), 0, None) / n) / (p - q)
+
+    def interval(self, counts: Ints, n: int, z: float) -> tuple[Any, Any]:
+        """Its interval of z deviations: Wilson's, of the share of supporting reports."""
+        p, q = self.design.rates
+        c = self.support(counts, n) / n
+        middle = (c + z**2 / (2 * n)) / (1 + z**2 / n)
+        half = z / (1 + z**2 / n) * np.sqrt(c * (1 - c) / n + z**2 / (4 * n**2))
+        return (middle - half - q) / (p - q), (middle + half - q) / (p - q)
+
+    @property
+    def influence(self) -> float:
+        """The most that one report can move the sum of what is estimated."""
+        p, q = self.design.rates
+        return float(max(1 - q, q) / (p - q))
 
 
 class Rows(Decoder):
@@ -155,7 +190,117 @@ class Bins(Decoder):
         return counts
 
 
+# -- means -------------------------------------------------------------------------------------------------------------
+
+
+class Places(Decoder):
+    """Reports of one number: counts of each, of which every one stands for a number."""
+
+    @property
+    def cells(self) -> int:
+        return int(self.design.cells)
+
+    @cached_property
+    def outputs(self) -> Floats:
+        """What each report stands for, on [-1, 1] or beyond."""
+        return np.array([float(y) for y in self.design.outputs])
+
+    def moments(self, counts: Ints, n: int) -> tuple[Any, Any]:
+        """The mean of what reports stand for, and of its square."""
+        return counts @ self.outputs / n, counts @ self.outputs**2 / n
+
+    def value(self, counts: Ints, n: int) -> Any:
+        """The mean, unbiased, within the bounds of the question."""
+        return self.question.decode(self.moments(counts, n)[0])
+
+    def std(self, counts: Ints, n: int) -> Any:
+        """Its standard deviation."""
+        mean, square = self.moments(counts, n)
+        spread = np.sqrt(np.clip(square - mean**2, 0, None) / max(1, n - 1))
+        return self.question.decode(spread) - self.question.decode(0.0)
+
+    def interval(self, counts: Ints, n: int, z: float) -> tuple[Any, Any]:
+        """Its interval of z deviations."""
+        value, std = self.value(counts, n), self.std(counts, n)
+        return value - z * std, value + z * std
+
+    @property
+    def influence(self) -> float:
+        return float(np.abs(self.outputs).max() * (self.question.decode(1.0) - self.question.decode(0.0)))
+
+
+class Signs(Places):
+    """Places and signs: counts of minus and of plus for each coordinate."""
+
+    @property
+    def cells(self) -> int:
+        return 2 * int(self.design.size)
+
+    @cached_property
+    def outputs(self) -> Floats:
+        return np.array([float(self.design.scale)])
+
+    def stack(self, reports: list[Report]) -> NDArray[Any]:
+        return np.array(reports, np.int64).reshape(len(reports), -1)
+
+    def sound(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        if reports.ndim != 2 or reports.shape[1] != self.design.asked or reports.dtype.kind not in "iu":
+            return np.zeros(len(reports), bool)
+        inside = (reports[:, 0] >= 0) & (reports[:, -1] < self.cells)
+        return np.asarray(inside & (reports[:, 1:] >> 1 > reports[:, :-1] >> 1).all(1))
+
+    def tally(self, reports: NDArray[Any]) -> Ints:
+        return np.bincount(reports.ravel(), minlength=self.cells).astype(np.int64)
+
+    def moments(self, counts: Ints, n: int) -> tuple[Any, Any]:
+        minus, plus = counts.reshape(-1, 2).T
+        mean, square = self.outputs[0] * (plus - minus) / n, self.outputs[0] ** 2 * (plus + minus) / n
+        return (mean, square) if self.question.kind == "vector" else (mean[0], square[0])
+
+
+class Directions(Places):
+    """Normal vectors: sums of their numbers, or of those of their directions, and of the squares."""
+
+    @property
+    def cells(self) -> int:
+        return 2 * int(self.design.size)
+
+    @cached_property
+    def outputs(self) -> Floats:
+        longest = 1.0 if self.design.gamma == 0 else FARTHEST / (1 << DIGITS)
+        return np.array([longest / self.design.slope])
+
+    def stack(self, reports: list[Report]) -> NDArray[Any]:
+        return np.array(reports, np.int64).reshape(len(reports), -1)
+
+    def sound(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        if reports.ndim != 2 or reports.shape[1] != self.design.size or reports.dtype.kind not in "iu":
+            return np.zeros(len(reports), bool)
+        return np.asarray((np.abs(reports) <= FARTHEST).all(1))
+
+    def tally(self, reports: NDArray[Any]) -> Ints:
+        rows = reports.astype(np.int64)
+        if self.design.gamma == 0:  # only the direction counts: to 2^-20
+            length = np.sqrt((rows.astype(np.float64) ** 2).sum(1, keepdims=True))
+            rows = np.rint(rows / np.maximum(length, 1) * (1 << 20)).astype(np.int64)
+        return np.concatenate([rows.sum(0), (rows**2).sum(0)])
+
+    def check(self, counts: Ints, n: int) -> bool:
+        return bool((np.abs(counts[: self.design.size]) <= n * float(FARTHEST << 9)).all())
+
+    def moments(self, counts: Ints, n: int) -> tuple[Any, Any]:
+        unit = self.design.slope * (1 << (20 if self.design.gamma == 0 else DIGITS))
+        sums, squares = counts.reshape(2, -1)
+        return sums / unit / n, squares / unit**2 / n
+
+
 DECODERS: dict[type[Design], type[Decoder]] = {
+    Cap: Signs,
+    Cone: Directions,
+    Table: Places,
+    Window: Places,
+    Hybrid: Places,
+    Laplace: Places,
     Direct: Decoder,
     Coins: Decoder,
     Subset: Sets,

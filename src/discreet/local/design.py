@@ -50,9 +50,10 @@ class Design:
     size: int
     odds: int
     method: ClassVar[str] = ""
+    kind: ClassVar[str] = "choice"
 
     def __post_init__(self) -> None:
-        whole = all(isinstance(getattr(self, f.name), int) for f in fields(self))
+        whole = all(_is_whole(getattr(self, f.name)) for f in fields(self))
         if not whole or self.size < 2 or self.odds <= ONE or not self._sound():
             raise ValueError(f"The numbers of a design by {self.method!r} do not fit together.")
 
@@ -86,10 +87,15 @@ class Design:
         return p + (self.size - 1) * q
 
     def variance(self, share: float = 0.0) -> float:
-        """N times the variance of the estimate of a share."""
+        """The variance of the estimate of a share, times n."""
         p, q = self.rates
         c = q + share * (p - q)
         return c * (1 - c) / (p - q) ** 2
+
+    @property
+    def spread(self) -> float:
+        """The largest variance of what is estimated, on [-1, 1] if it is a mean; times n."""
+        return self.variance()
 
     def answer(self, value: int, bits: Bits) -> Report:
         """A report of the value."""
@@ -99,9 +105,21 @@ class Design:
         """Whether a report could have been made by this design."""
         raise NotImplementedError
 
-    def numbers(self) -> dict[str, int]:
+    def fits(self, question: Any) -> bool:
+        """Whether the design is for the question."""
+        return bool(self.kind == question.kind and self.size == question.size)
+
+    def numbers(self) -> dict[str, Any]:
         """What the design is made of, without the number of values and the odds."""
-        return {field.name: getattr(self, field.name) for field in fields(self)[2:]}
+        return {field.name: _as_lists(getattr(self, field.name)) for field in fields(self)[2:]}
+
+
+def _is_whole(value: Any) -> bool:
+    return all(map(_is_whole, value)) if isinstance(value, tuple) else type(value) is int
+
+
+def _as_lists(value: Any) -> Any:
+    return [_as_lists(part) for part in value] if isinstance(value, tuple) else value
 
 
 def _one_below(report: Report, limit: int) -> bool:
@@ -369,16 +387,3 @@ def is_prime(n: int) -> bool:
     [2, 3, 5, 7, 11]
     """
     return n > 1 and all(n % k for k in range(2, math.isqrt(n) + 1))
-
-
-KINDS: dict[str, Any] = {
-    "direct": Direct,
-    "coins": Coins,
-    "subset": Subset,
-    "projective": Projective,
-    "hash": Hashed,
-    "oue": Unary,
-    "sue": Unary,
-    "hadamard": Hadamard,
-}
-"""The class of each design."""

@@ -1,4 +1,4 @@
-"""Estimate: the collector's side. Reports are counted; shares follow, unbiased, with the noise that is in them."""
+"""Estimate: the collector's side. Reports are added up; shares and means follow, with the noise that is in them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from discreet.budget import Budget
+from discreet.errors import NotSupported
 from discreet.events import Pure
 from discreet.local.decode import DECODERS, Decoder, Ints
 from discreet.local.device import VERSION, Report
@@ -22,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 class Estimate:
-    """Shares of all values of a survey, from reports.
+    """Shares, means or mean vectors, from reports.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class Estimate:
     def __init__(self, survey: Survey | str | dict[str, Any]) -> None:
         self.survey = read_survey(survey)
         self.n = self.refused = 0
-        self._decoder: Decoder = DECODERS[type(self.survey.design)](self.survey.design)
+        self._decoder: Decoder = DECODERS[type(self.survey.design)](self.survey.design, self.survey.question)
         self._counts: Ints = np.zeros(self._decoder.cells, np.int64)
 
     # -- reports -------------------------------------------------------------------------------------------------------
@@ -112,7 +113,8 @@ class Estimate:
         ----------
         survey : the survey.
         counts : how many reports there are of each kind ("direct": a value, "hadamard": a row, "projective": a point),
-            or how many support each value ("subset", "oue", "sue", "hash").
+            or how many support each value ("subset", "oue", "sue", "hash"); for numbers, what `counts` of another
+            estimate has.
         n : how many people reported.
 
         >>> survey = Survey.choice("smokes", [False, True], epsilon=1)
@@ -125,8 +127,8 @@ class Estimate:
             raise ValueError(
                 f"The `counts` of this survey must be {made._decoder.cells} whole numbers. Got shape {found.shape}."
             )
-        if found.min() < 0 or found.max() > n:
-            raise ValueError("The `counts` of a survey must be within 0 and n.")
+        if not made._decoder.check(found, n):
+            raise ValueError("The `counts` of a survey must be those of n reports, within 0 and n.")
         made.n, made._counts = int(n), found.astype(np.int64)
         return made
 
@@ -138,25 +140,18 @@ class Estimate:
     # -- SOLVE ---------------------------------------------------------------------------------------------------------
 
     @property
-    def value(self) -> Floats:
-        """The share of each value, unbiased."""
-        p, q = self.survey.design.rates
-        return np.asarray((self._supported() - q) / (p - q))
+    def value(self) -> Any:
+        """The share of each value, or the mean, or the mean vector; unbiased."""
+        return self._decoder.value(self._counts, self._some())
 
     @property
-    def std(self) -> Floats:
+    def std(self) -> Any:
         """Its standard deviation."""
-        p, q = self.survey.design.rates
-        c = self._supported()
-        return np.asarray(np.sqrt(np.clip(c * (1 - c), 0, None) / self._some()) / (p - q))
+        return self._decoder.std(self._counts, self._some())
 
-    def interval(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
-        """For each value, an interval of its share; Wilson's, of the share of supporting reports."""
-        p, q = self.survey.design.rates
-        c, n, z = self._supported(), self._some(), float(norm.ppf((1 + confidence) / 2))
-        middle = (c + z**2 / (2 * n)) / (1 + z**2 / n)
-        half = z / (1 + z**2 / n) * np.sqrt(c * (1 - c) / n + z**2 / (4 * n**2))
-        return (middle - half - q) / (p - q), (middle + half - q) / (p - q)
+    def interval(self, confidence: float = 0.95) -> tuple[Any, Any]:
+        """An interval of it, for each value."""
+        return self._decoder.interval(self._counts, self._some(), float(norm.ppf((1 + confidence) / 2)))
 
     def shares(self, *, shrink: bool = True) -> Floats:
         """The shares; with `shrink`, drawn towards what shares are like here, within 0 and 1.
@@ -165,26 +160,33 @@ class Estimate:
         standard deviations and intervals. Empirical Bayes: the noise is known, and so the law of the shares can be
         learnt from all of them together.
         """
-        return shrink_shares(self.value, self.survey.design, self._some()) if shrink else self.value
+        if self.survey.question.kind != "choice":
+            raise NotSupported("Shares are of a choice. Hint: `value` is the mean of a number or a vector.")
+        return shrink_shares(self.value, self.survey.design, self._some()) if shrink else np.asarray(self.value)
 
     def table(self, confidence: float = 0.95) -> list[dict[str, Any]]:
-        """For each value its share, the standard deviation, and the ends of the interval."""
+        """For each value its share or mean, the standard deviation, and the ends of the interval."""
         low, high = self.interval(confidence)
-        columns = (self.survey.question.values, self.value.tolist(), self.std.tolist(), low.tolist(), high.tolist())
-        names = ("value", "share", "std", "low", "high")
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        columns = [np.atleast_1d(column).tolist() for column in (self.value, self.std, low, high)]
+        names = ("value", self.survey.question.measure, "std", "low", "high")
+        return [dict(zip(names, row, strict=True)) for row in zip(self._labels(), *columns, strict=True)]
+
+    def _labels(self) -> tuple[Any, ...]:
+        question = self.survey.question
+        if question.kind == "choice":
+            return tuple(question.values)
+        return tuple(range(question.size)) if question.kind == "vector" else (self.survey.name,)
 
     @property
     def max_influence(self) -> float:
-        """By how much one report, an invented one, can move the share of a value.
+        """By how much one report, an invented one, can move a share or a mean.
 
         It grows as ε falls, whatever the design. No survey can tell liars: let people report once, known to be people.
         """
-        p, q = self.survey.design.rates
-        return float(max(1 - q, q) / (p - q) / self._some())
+        return self._decoder.influence / self._some()
 
     def release(self, confidence: float = 0.95) -> Release:
-        """The shares with all that is to be known of them."""
+        """The answer with all that is to be known of it."""
         epsilon = float(self.survey.epsilon)
         return Release(
             name=self.survey.name,
@@ -194,13 +196,9 @@ class Estimate:
             budget=Budget(epsilon, 0.0, "replace-one", "person"),
             interval=self.interval(confidence),
             confidence=confidence,
-            axes=(tuple(self.survey.question.values),),
+            axes=() if self.survey.question.kind == "number" else (self._labels(),),
             notes=("each person added noise of their own: the collector never saw an answer",),
         )
-
-    def _supported(self) -> Floats:
-        """The share of reports that support each value."""
-        return np.asarray(self._decoder.support(self._counts, self.n) / self._some())
 
     def _some(self) -> int:
         if self.n == 0:

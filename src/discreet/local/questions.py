@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, isqrt
 from typing import Any, ClassVar
 
 from discreet.local.randomise import Bits
 
 Value = str | int | bool
 
+GRID = 1 << 20  # numbers are places from -GRID to GRID
 LARGEST_WHOLE = (1 << 53) - 1  # of whole numbers that JavaScript knows
 
 
@@ -34,6 +37,7 @@ class Choice:
     values: tuple[Value, ...]
     other: Value | None = None
     kind: ClassVar[str] = "choice"
+    measure: ClassVar[str] = "share"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
@@ -72,7 +76,123 @@ def _find(values: tuple[Value, ...], value: Any) -> int | None:
     return next((i for i, one in enumerate(values) if type(one) is type(value) and one == value), None)
 
 
-QUESTIONS: dict[str, Any] = {"choice": Choice}
+@dataclass(frozen=True)
+class Number:
+    """A number within public bounds; what is beyond them counts as the bound, what is no number as the middle.
+
+    >>> Number("0", "10").encode(5, Bits()), Number("0", "10").encode(1e300, Bits()) == GRID
+    (0, True)
+    """
+
+    low: str
+    high: str
+    kind: ClassVar[str] = "number"
+    measure: ClassVar[str] = "mean"
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            object.__setattr__(self, name, write_bound(name, getattr(self, name)))
+        if not Fraction(self.low) < Fraction(self.high):
+            raise ValueError(f"The bounds of a number must be low < high. Got {self.low}, {self.high}.")
+
+    @property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        """The bounds."""
+        return Fraction(self.low), Fraction(self.high)
+
+    def encode(self, value: Any, bits: Bits) -> int:
+        """Its place on a grid from -GRID to GRID."""
+        return place_number(value, *self.ends)
+
+    def decode(self, value: Any) -> Any:
+        """Of a number on [-1, 1] or beyond, the number between or beyond the bounds."""
+        low, high = map(float, self.ends)
+        return (low + high) / 2 + (high - low) / 2 * value
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        return {"kind": self.kind, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True)
+class Vector:
+    """`size` numbers: each within public bounds ("cube"), or all together no longer than `high` ("ball").
+
+    What is no list of so many numbers counts as the centre, as does what is no number in it; what is too long is
+    shortened.
+    """
+
+    size: int
+    low: str
+    high: str
+    shape: str = "cube"
+    kind: ClassVar[str] = "vector"
+    measure: ClassVar[str] = "mean"
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            object.__setattr__(self, name, write_bound(name, getattr(self, name)))
+        low, high = self.ends
+        if type(self.size) is not int or not 1 <= self.size <= 1 << 16:
+            raise ValueError(f"The `size` of a vector must be a whole number within [1, 65536]. Got {self.size!r}.")
+        if self.shape not in ("cube", "ball") or low >= high or (self.shape == "ball" and low != -high):
+            raise ValueError("A vector is in a cube, low < high, or in a ball around 0, low = -high.")
+
+    @property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        """The bounds of each number."""
+        return Fraction(self.low), Fraction(self.high)
+
+    def encode(self, value: Any, bits: Bits) -> tuple[int, ...]:
+        """The places of its numbers on a grid from -GRID to GRID, in the unit ball if it is one."""
+        parts = list(value) if hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict)) else []
+        low, high = self.ends
+        places = [place_number(part, low, high) for part in parts] if len(parts) == self.size else [0] * self.size
+        if self.shape == "ball":
+            longest = isqrt(sum(x * x for x in places)) + 1
+            if longest > GRID:
+                places = [x * GRID // longest if x >= 0 else -(-x * GRID // longest) for x in places]
+        return tuple(places)
+
+    def decode(self, value: Any) -> Any:
+        """Of numbers on [-1, 1] or beyond, those of the vector."""
+        low, high = map(float, self.ends)
+        return (low + high) / 2 + (high - low) / 2 * value
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        return {"kind": self.kind, "size": self.size, "low": self.low, "high": self.high, "shape": self.shape}
+
+
+def place_number(value: Any, low: Fraction, high: Fraction) -> int:
+    """The nearest place of a grid from -GRID to GRID over the bounds; exactly, a float is a fraction."""
+    real = isinstance(value, (int, float, Fraction)) or hasattr(value, "__float__")
+    number = float(value) if real and not isinstance(value, (int, Fraction)) else value
+    if not real or isinstance(value, bool) or number != number:
+        return 0
+    if number in (float("inf"), float("-inf")):
+        return GRID if number > 0 else -GRID
+    share = (Fraction(number) - low) / (high - low)
+    return min(max(floor(share * 2 * GRID + Fraction(1, 2)), 0), 2 * GRID) - GRID
+
+
+def write_bound(name: str, value: Any) -> str:
+    """A bound as the decimal that was written.
+
+    >>> write_bound("low", -1.5), write_bound("high", 10)
+    ('-1.5', '10')
+    """
+    number = isinstance(value, (int, float, str)) and not isinstance(value, bool)
+    try:
+        exact = Fraction(str(value)) if number else None
+    except (ValueError, ZeroDivisionError):
+        exact = None
+    if exact is None or abs(exact) > 10**15:
+        raise ValueError(f"The `{name}` of a survey must be a finite number within ±1e15. Got {value!r}.")
+    return str(value) if isinstance(value, str) else repr(value).removesuffix(".0")
+
+
+QUESTIONS: dict[str, Any] = {"choice": Choice, "number": Number, "vector": Vector}
 """The class of each kind of question."""
 
 

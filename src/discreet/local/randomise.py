@@ -66,13 +66,13 @@ class Bits:
         return self.below(total) < top
 
 
-def choose_others(bits: Bits, value: int, size: int, count: int) -> list[int]:
-    """`count` different values other than `value`, any such set as likely as any other (Floyd's algorithm)."""
+def choose_places(bits: Bits, size: int, count: int) -> list[int]:
+    """`count` different numbers below `size` in order, any such set as likely as any other (Floyd's algorithm)."""
     chosen: set[int] = set()
-    for last in range(size - 1 - count, size - 1):
+    for last in range(size - count, size):
         drawn = bits.below(last + 1)
         chosen.add(last if drawn in chosen else drawn)
-    return [other + (other >= value) for other in chosen]
+    return sorted(chosen)
 
 
 def answer_direct(bits: Bits, value: int, size: int, odds: int) -> Report:
@@ -92,7 +92,7 @@ def answer_coins(bits: Bits, value: int, odds: int) -> Report:
 def answer_subset(bits: Bits, value: int, size: int, chosen: int, odds: int) -> Report:
     """A set of `chosen` values, in order of value, so that its order tells nothing."""
     inside = bits.coin(chosen * odds, chosen * odds + (size - chosen) * ONE)
-    others = choose_others(bits, value, size, chosen - inside)
+    others = [other + (other >= value) for other in choose_places(bits, size - 1, chosen - inside)]
     return tuple(sorted([value, *others] if inside else others))
 
 

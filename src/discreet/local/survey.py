@@ -17,9 +17,10 @@ from statistics import NormalDist
 from typing import Any
 
 from discreet.errors import NotSupported, VersionError
-from discreet.local.design import KINDS, Design, make_design
+from discreet.local.design import Design, make_design
+from discreet.local.methods import make_number_design, make_vector_design, read_design
 from discreet.local.odds import odds_of, read_epsilon, write_epsilon
-from discreet.local.questions import Choice, Value, read_question
+from discreet.local.questions import Choice, Number, Value, Vector, read_question, write_bound
 
 VERSION = 1
 
@@ -64,7 +65,7 @@ class Survey:
         self._check_promise()
 
     def _check_promise(self) -> None:
-        if self.design.size != self.question.size:
+        if not self.design.fits(self.question):
             raise ValueError("The design of this survey is not for its question.")
         if self.design.ratio > Fraction(*_least_power(self.epsilon)):
             raise ValueError(f"This survey tells more than its ε = {write_epsilon(self.epsilon)}: it is not answered.")
@@ -87,6 +88,45 @@ class Survey:
         question, promise = Choice(tuple(values), other), read_epsilon(epsilon)
         return cls(name, question, promise, make_design(method, question.size, promise))
 
+    @classmethod
+    def number(cls, name: str, low: Any, high: Any, epsilon: Any, *, method: str = "auto") -> Survey:
+        """One number, of which the mean is wanted.
+
+        Parameters
+        ----------
+        name : of the survey.
+        low, high : public bounds; what is beyond them counts as the bound.
+        epsilon : the promise.
+        method : "auto" (one bit below ε = 1, then the table of least variance), "bit", "table", "piecewise", "hybrid"
+            or "laplace".
+
+        >>> survey = Survey.number("minutes", 0, 60, epsilon=2)
+        >>> survey.design.method, survey.needed(1)
+        ('table', 6476)
+        """
+        promise = read_epsilon(epsilon)
+        return cls(name, Number(low, high), promise, make_number_design(method, promise))
+
+    @classmethod
+    def vector(
+        cls, name: str, size: int, epsilon: Any, *, low: Any = None, high: Any = 1, method: str = "auto"
+    ) -> Survey:
+        """Several numbers, of which the mean vector is wanted.
+
+        Parameters
+        ----------
+        name : of the survey.
+        size : how many numbers.
+        epsilon : the promise, for all of them together.
+        low, high : the bounds of each number (a cube); without `low`, the longest that the vector may be (a ball).
+        method : "auto"; in a cube "cap", "sparse" (one number of each person) or "vertices"; in a ball "privunitg" or
+            "hemisphere".
+        """
+        promise, shape = read_epsilon(epsilon), "ball" if low is None else "cube"
+        below = write_bound("high", high) if low is None else low
+        question = Vector(size, f"-{below}" if low is None else below, high, shape)
+        return cls(name, question, promise, make_vector_design(method, size, shape, promise))
+
     # -- before anything is collected ----------------------------------------------------------------------------------
 
     def needed(self, error: float, *, confidence: float = 0.95, share: float | None = None) -> int:
@@ -94,18 +134,23 @@ class Survey:
 
         Parameters
         ----------
-        error : half the width of the interval.
+        error : half the width of the interval, of a share or of a mean, in units of the data.
         confidence : of the interval.
-        share : of the people who have the value; by default one over the number of values.
+        share : of the people who have the value; by default one over the number of values. For a mean it is not used:
+            people are taken to differ as much as they can.
 
         >>> Survey.choice("smokes", [False, True], epsilon="1.1").needed(0.01)
         38335
         """
-        if not 0 < error < 1:
-            raise ValueError(f"The `error` of a share must be within (0, 1). Got {error!r}.")
+        if not 0 < error < math.inf:
+            raise ValueError(f"The `error` of a survey must be a finite number > 0. Got {error!r}.")
         z = NormalDist().inv_cdf((1 + confidence) / 2)
-        variance = self.design.variance(1 / self.question.size if share is None else share)
-        return math.ceil(z**2 * float(variance) / error**2)
+        if self.question.kind == "choice":
+            variance = float(self.design.variance(1 / self.question.size if share is None else share))
+        else:
+            half = float(self.question.ends[1] - self.question.ends[0]) / 2
+            variance = half**2 * self.design.spread
+        return math.ceil(z**2 * variance / error**2)
 
     # -- as a document -------------------------------------------------------------------------------------------------
 
@@ -117,7 +162,12 @@ class Survey:
             "name": self.name,
             "question": self.question.to_dict(),
             "epsilon": write_epsilon(self.epsilon),
-            "design": {"method": self.design.method, "odds": str(self.design.odds), **self.design.numbers()},
+            "design": {
+                "method": self.design.method,
+                "size": self.design.size,
+                "odds": str(self.design.odds),
+                **self.design.numbers(),
+            },
         }
 
     def to_json(self) -> str:
@@ -153,22 +203,27 @@ class Survey:
 
     @classmethod
     def _read(cls, document: dict[str, Any]) -> Survey:
-        question, numbers = read_question(document["question"]), dict(document["design"])
-        method, odds = numbers.pop("method"), int(numbers.pop("odds"))
-        design: Design = KINDS[method](question.size, odds, **numbers)
-        return cls(document["name"], question, read_epsilon(document["epsilon"]), design)
+        question = read_question(document["question"])
+        return cls(document["name"], question, read_epsilon(document["epsilon"]), read_design(document["design"]))
 
     # -- for people ----------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        length = len_of(self.design)
+        length, error, kind = len_of(self.design), self._example_error(), self.question.kind
+        what = {"choice": "one of {} values", "vector": "{} numbers"}.get(kind, "a number").format(
+            getattr(self.question, "size", 1)
+        )
         return "\n".join(
             [
-                f"{self.name}: one of {self.question.size} values, ε = {write_epsilon(self.epsilon)} for each person",
+                f"{self.name}: {what}, ε = {write_epsilon(self.epsilon)} for each person",
                 f"  design          {self.design.method}, {length} number{'s' if length > 1 else ''} a report",
-                f"  people needed   {self.needed(0.01):,} for shares within 0.01 (95%)",
+                f"  people needed   {self.needed(error):,} for {self.question.measure}s within {error:g} (95%)",
             ]
         )
+
+    def _example_error(self) -> float:
+        """A hundredth of what can be answered."""
+        return 0.01 if self.question.kind == "choice" else float(self.question.ends[1] - self.question.ends[0]) / 100
 
 
 def len_of(design: Design) -> int:
@@ -179,7 +234,8 @@ def len_of(design: Design) -> int:
     """
     if design.method in ("subset", "oue", "sue"):
         return max(1, round(design.supported))
-    return 3 if design.method == "hash" else 1
+    lengths = {"hash": 3, "cap": getattr(design, "asked", 1), "cone": design.size}
+    return lengths.get(design.method, 1)
 
 
 def _least_power(epsilon: Fraction) -> tuple[int, int]:
