@@ -31,7 +31,7 @@ def test_the_vectors_are_those_of_the_device():
 def test_the_client_is_small_and_decides_in_whole_numbers():
     code = re.sub(r"//.*", "", CLIENT.read_text("utf-8"))
     assert not re.search(r"Math\.(?!ceil|abs)|\brequire\b|^import|Date|[^\w.]\d+\.\d", code, re.M)
-    assert "getRandomValues" in code and len(code) < 30_000
+    assert "getRandomValues" in code and len(code) < 34_000
 
 
 def test_the_client_gives_the_same_reports(tmp_path):
@@ -47,5 +47,5 @@ def test_the_client_gives_the_same_reports(tmp_path):
     assert found["wrong"] == [] and found["same"] >= vectors.REPORTS
     assert found["first"] == found["again"] and set(found["first"]) == {"v", "survey", "r"}
     assert abs(found["left"]) < 1e-12
-    refused = ["does not fit into the budget", "tells more than its ε", "tells more than its ε", "not a survey"]
+    refused = ["does not fit into the budget", "tells more than its ε", "is above 0", "not a survey"]
     assert all(part in error for part, error in zip(refused, found["errors"], strict=True)), found["errors"]

@@ -54,6 +54,11 @@ def surveys():
         yield Survey.vector(method, 4, 3, low=-1, method=method), vectors
     for method in ("privunitg", "hemisphere"):
         yield Survey.vector(method, 4, 1, method=method), vectors
+    yield Survey.below("below", "2.5", 1), numbers
+    yield Survey.distribution("window", 0, 10, 1, levels=64), numbers
+    yield Survey.distribution("tree", 0, 10, 2, method="hierarchy", levels=64), numbers
+    mixed = {"a": ["x", "y", "z"], "b": (0, 10), "c": [True, False]}
+    yield Survey.several("several", mixed, "0.9"), [{"a": "x", "b": 3, "c": True}, {"a": "?"}, {}, None, {"b": 9.5}]
     numbers = [0, 10, -3, 5.5, 9.999, 1e300, -0.1, 1 / 3, 2**40, None, "5", 1e-320]
     for method in ("bit", "table", "piecewise", "hybrid", "laplace"):
         yield Survey.number(method, "-0.5", 10, 1 if method == "table" else "2.5", method=method), numbers

@@ -7,6 +7,7 @@ returned is one row per person; a `Device` is what keeps a person's budget.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from discreet.local.bulk_numbers import encode_numbers
 from discreet.local.coins import answer_direct, choose_mask, draw_below, throw_coins
 from discreet.local.design import Coins, Direct, Hadamard, Hashed, Projective, Subset, Unary
 from discreet.local.odds import ONE
+from discreet.local.questions import GRID, Number
 from discreet.local.randomise import Bits, count_points
+from discreet.local.several import OneOf
 from discreet.local.survey import Survey
 from discreet.mechanisms.keystream import Keystream, default
 
@@ -27,18 +30,19 @@ Bools = NDArray[np.bool_]
 _CELLS = 1 << 22  # coins thrown at once
 
 
-def answer_many(survey: Survey, values: Any, *, random_state: int | None = None) -> NDArray[Any]:
+def answer_many(survey: Survey, values: Any, *, random_state: int | None = None) -> Any:
     """One report for each value, as `Estimate.add_many` takes them.
 
     Parameters
     ----------
     survey : the survey.
-    values : one answer per person: an array, a list or a column.
+    values : one answer per person: an array, a list or a column; for several questions a column each, by name.
     random_state : a seed, for tests and studies; such reports are not private.
 
     Returns
     -------
-    reports : an array with a row per person: a number, or several; for "oue" and "sue" a matrix of True and False.
+    reports : an array with a row per person: a number, or several; for "oue" and "sue" a matrix of True and False; for
+        one of several questions, arrays by the number of the question.
 
     Notes
     -----
@@ -53,11 +57,27 @@ def answer_many(survey: Survey, values: Any, *, random_state: int | None = None)
     """
     rng = default() if random_state is None else Keystream.seeded(random_state)
     # BOUND: each answer's place; PRIVATISE: a report of it
-    return MAKERS[type(survey.design)](survey.design, encode_many(survey.question, values, rng), rng)
+    return make_reports(survey.design, encode_many(survey.question, values, rng), rng)
+
+
+def make_reports(design: Any, values: Any, rng: Keystream) -> Any:
+    """Reports of values that are encoded: by question, for one of several."""
+    if isinstance(design, OneOf):
+        which = draw_below(rng, len(values[0]), design.size)
+        return {i: make_reports(part, values[i][which == i], rng) for i, part in enumerate(design.parts)}
+    return MAKERS[type(design)](design, values, rng)
 
 
 def encode_many(question: Any, values: Any, rng: Keystream) -> Any:
     """What stands for each answer, as `question.encode` has it."""
+    if question.kind == "several":
+        columns = [values[name] for name in question.names]
+        return [encode_many(part, column, rng) for part, column in zip(question.parts, columns, strict=True)]
+    if question.kind == "tree":
+        place = np.minimum(encode_numbers(Number(question.low, question.high), values) + GRID, 2 * GRID - 1)
+        return [place * part.size // (2 * GRID) for part in question.parts]
+    if question.kind == "below":
+        return (np.asarray(values, np.float64) < float(Fraction(question.threshold))).astype(np.int64)
     if question.kind != "choice":
         return encode_numbers(question, values)
     plain = isinstance(values, np.ndarray) or len(set(map(type, values))) == 1

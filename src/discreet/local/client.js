@@ -315,6 +315,11 @@ const ANSWERS = {
     return [d.size + d.width - 1 + (bits.coin(d.odds, d.odds + ONE) === up ? 1 : 0)];
   },
   laplace: (bits, value, d) => answerLaplace(bits, roundLevel(bits, value, d.size), d),
+  // one of several questions, drawn without looking
+  one(bits, values, d) {
+    const which = Number(bits.below(d.parts.length));
+    return [which, ...ANSWERS[d.parts[which].method](bits, values[which], d.parts[which])];
+  },
 };
 
 // the largest ratio of two probabilities of a report, as [top, bottom]
@@ -365,7 +370,42 @@ function placeNumber(value, [low, under], [high, below]) {
   return (place > 2n * GRID ? 2n * GRID : place) - GRID;
 }
 
+const isBelow = (value, [top, bottom]) => {
+  if (typeof value !== "number" || Number.isNaN(value)) return false;
+  if (!Number.isFinite(value)) return value < 0;
+  const [over, under] = readNumber(value);
+  return over * bottom < top * under;
+};
+
 const QUESTIONS = {
+  below: {
+    fits: (_, d) => d.method in CHOICES && d.size === 2,
+    encode: (question, value) => (isBelow(value, readBound(question.threshold)) ? 1 : 0),
+  },
+  // a number as its cell in each of several divisions
+  tree: {
+    parts: (question) =>
+      Array.from({ length: question.depth }, (_, i) => ({
+        kind: "choice",
+        values: { length: question.base ** (i + 1) },
+        other: null,
+      })),
+    encode(question, value) {
+      const place = placeNumber(value, readBound(question.low), readBound(question.high)) + GRID;
+      const cell = place < 2n * GRID ? place : 2n * GRID - 1n;
+      return Array.from({ length: question.depth }, (_, i) =>
+        Number((cell * BigInt(question.base) ** BigInt(i + 1)) / (2n * GRID)),
+      );
+    },
+  },
+  several: {
+    parts: (question) => question.parts,
+    encode: (question, value, bits) =>
+      question.parts.map((part, i) => {
+        const answers = value !== null && typeof value === "object" ? value : {};
+        return QUESTIONS[part.kind].encode(part, answers[question.names[i]], bits);
+      }),
+  },
   number: {
     fits: (_, d) => ["window", "table", "hybrid", "laplace"].includes(d.method) || (d.method === "cap" && d.size === 1),
     encode: (question, value) => placeNumber(value, readBound(question.low), readBound(question.high)),
@@ -431,24 +471,33 @@ const canonical = (value) => {
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
 };
 
+// a design from a document, checked to be sound, for its question, and to keep the promise
+function readDesign(document, question, top, bottom) {
+  const design = { ...document, odds: BigInt(document.odds) };
+  const kind = QUESTIONS[question.kind];
+  if (design.method === "one") {
+    const parts = kind?.parts?.(question) ?? [];
+    if (parts.length === 0 || parts.length !== design.parts.length) throw new Error("This survey does not fit together.");
+    return { ...design, parts: parts.map((part, i) => readDesign(design.parts[i], part, top, bottom)) };
+  }
+  const whole = Object.entries(design).every(([key, x]) => key === "method" || key === "odds" || isWhole(x));
+  const sound = whole && design.odds > ONE && design.size >= (design.method === "cap" ? 1 : 2);
+  if (!sound || !SOUND[design.method]?.(design) || !kind?.fits?.(question, design)) {
+    throw new Error("The numbers of this survey do not fit together.");
+  }
+  const [more, less] = ratioOf(design);
+  if (more << 160n > oddsOf(top, bottom, 160n) * less) throw new Error("This survey tells more than its ε: it is not answered.");
+  return design;
+}
+
 // a survey from its text, checked to keep its promise
 export function readSurvey(text) {
   const survey = JSON.parse(text);
   if (survey.discreet !== "survey") throw new Error("This is not a survey of discreet.");
   if (survey.version !== 1) throw new Error(`This client reads surveys of version 1. Got ${survey.version}.`);
-  const kind = QUESTIONS[survey.question.kind];
-  const design = { ...survey.design, odds: BigInt(survey.design.odds) };
-  const whole = Object.entries(design).every(([key, x]) => key === "method" || key === "odds" || isWhole(x));
-  const sound = whole && design.odds > ONE && design.size >= (design.method === "cap" ? 1 : 2);
-  if (!sound || !SOUND[design.method]?.(design) || !kind?.fits(survey.question, design)) {
-    throw new Error("The numbers of this survey do not fit together.");
-  }
   const [top, bottom] = readFraction(survey.epsilon);
-  const [more, less] = ratioOf(design);
-  if (top <= 0n || top > 16n * bottom || more << 160n > oddsOf(top, bottom, 160n) * less) {
-    throw new Error(`This survey tells more than its ε = ${survey.epsilon}: it is not answered.`);
-  }
-  return { ...survey, design, text: canonical(survey) };
+  if (top <= 0n || top > 16n * bottom) throw new Error("The ε of a survey is above 0 and at most 16.");
+  return { ...survey, design: readDesign(survey.design, survey.question, top, bottom), text: canonical(survey) };
 }
 
 // the numbers of a report, from bits

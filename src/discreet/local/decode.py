@@ -18,6 +18,7 @@ from discreet.local.cones import DIGITS, FARTHEST, Cone
 from discreet.local.design import Coins, Design, Direct, Hadamard, Hashed, Projective, Subset, Unary
 from discreet.local.lines import Hybrid, Laplace, Table, Window
 from discreet.local.randomise import Report
+from discreet.local.several import OneOf
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -294,7 +295,71 @@ class Directions(Places):
         return sums / unit / n, squares / unit**2 / n
 
 
+class Mixture(Decoder):
+    """One of several: for each part, how many people answered it, and their counts."""
+
+    @cached_property
+    def parts(self) -> list[Decoder]:
+        """The decoder of each part."""
+        pairs = zip(self.design.parts, self.question.parts, strict=True)
+        return [DECODERS[type(design)](design, question) for design, question in pairs]
+
+    @property
+    def cells(self) -> int:
+        return sum(1 + part.cells for part in self.parts)
+
+    def tally_parts(self, reports: dict[int, Any]) -> Ints:
+        """What sound reports by part add up to."""
+        found = []
+        for i, part in enumerate(self.parts):
+            rows = reports.get(i, ())
+            found.append(np.array([len(rows)], np.int64))
+            found.append(part.tally(np.asarray(rows)) if len(rows) else np.zeros(part.cells, np.int64))
+        return np.concatenate(found)
+
+    def stack(self, reports: list[Report]) -> Any:
+        rows: dict[int, list[Report]] = {}
+        for which, *rest in reports:
+            rows.setdefault(which, []).append(tuple(rest))
+        return {i: self.parts[i].stack(some) for i, some in rows.items()}
+
+    def tally(self, reports: Any) -> Ints:
+        return self.tally_parts(reports)
+
+    def split(self, counts: Ints) -> list[tuple[int, Ints]]:
+        """How many answered each part, and their counts."""
+        found, at = [], 0
+        for part in self.parts:
+            found.append((int(counts[at]), counts[at + 1 : at + 1 + part.cells]))
+            at += 1 + part.cells
+        return found
+
+    def check(self, counts: Ints, n: int) -> bool:
+        parts = self.split(counts)
+        fit = all(part.check(some, m) for part, (m, some) in zip(self.parts, parts, strict=True))
+        return fit and sum(m for m, _ in parts) == n
+
+    def value(self, counts: Ints, n: int) -> Any:
+        """The estimates of all parts."""
+        return [part.value(some, m) for part, (m, some) in zip(self.parts, self.split(counts), strict=True)]
+
+    def std(self, counts: Ints, n: int) -> Any:
+        """Their standard deviations."""
+        return [part.std(some, m) for part, (m, some) in zip(self.parts, self.split(counts), strict=True)]
+
+    def interval(self, counts: Ints, n: int, z: float) -> tuple[Any, Any]:
+        """Their intervals."""
+        pairs = zip(self.parts, self.split(counts), strict=True)
+        low, high = zip(*(part.interval(some, m, z) for part, (m, some) in pairs), strict=True)
+        return list(low), list(high)
+
+    @property
+    def influence(self) -> float:
+        return float(self.design.size * max(part.influence for part in self.parts))
+
+
 DECODERS: dict[type[Design], type[Decoder]] = {
+    OneOf: Mixture,
     Cap: Signs,
     Cone: Directions,
     Table: Places,

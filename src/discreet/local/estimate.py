@@ -13,8 +13,10 @@ from scipy.stats import norm
 from discreet.budget import Budget
 from discreet.errors import NotSupported
 from discreet.events import Pure
-from discreet.local.decode import DECODERS, Decoder, Ints
+from discreet.local.decode import DECODERS, Decoder, Ints, Mixture
 from discreet.local.device import VERSION, Report
+from discreet.local.distribution import Distribution, make_consistent, reconstruct, rise
+from discreet.local.lines import Window
 from discreet.local.shrink import shrink_shares
 from discreet.local.survey import Survey, read_survey
 from discreet.release import Release
@@ -70,6 +72,9 @@ class Estimate:
 
     def add_many(self, reports: Any) -> None:
         """Count many: an array as `answer_many` returns it, a column of such numbers, or a list of reports."""
+        if isinstance(reports, dict):
+            self._add_parts(reports)
+            return
         if isinstance(reports, (list, tuple)) and any(isinstance(one, (Report, dict, str)) for one in reports):
             self._add_each(reports)
             return
@@ -83,6 +88,18 @@ class Estimate:
         if len(rows):
             self.n += len(rows)
             self._counts += self._decoder.tally(rows)
+
+    def _add_parts(self, reports: dict[int, Any]) -> None:
+        """Reports of one of several questions, by its number."""
+        if not isinstance(self._decoder, Mixture) or not set(reports) <= set(range(len(self._decoder.parts))):
+            raise ValueError("These reports are by question, and this survey has no such questions.")
+        kept = {}
+        for i, rows in reports.items():
+            sound = self._decoder.parts[i].sound(np.asarray(rows))
+            self.refused += int(len(rows) - sound.sum())
+            kept[i] = np.asarray(rows)[sound]
+        self.n += sum(map(len, kept.values()))
+        self._counts += self._decoder.tally(kept)
 
     def _add_each(self, reports: Iterable[Any]) -> None:
         read = [read_report(report, self.survey) for report in reports]
@@ -153,6 +170,33 @@ class Estimate:
         """An interval of it, for each value."""
         return self._decoder.interval(self._counts, self._some(), float(norm.ppf((1 + confidence) / 2)))
 
+    def part(self, name: str) -> Estimate:
+        """The estimate of one of several questions, from those who answered it."""
+        if not isinstance(self._decoder, Mixture) or name not in getattr(self.survey.question, "names", ()):
+            raise ValueError(f"The survey {self.survey.name!r} has no question {name!r} among several.")
+        i = self.survey.question.names.index(name)
+        n, counts = self._decoder.split(self._counts)[i]
+        question, design = self.survey.question.parts[i], self.survey.design.parts[i]
+        alone = Survey(f"{self.survey.name}: {name}", question, self.survey.epsilon, design)
+        return Estimate.from_counts(alone, counts, n)
+
+    def distribution(self) -> Distribution:
+        """The distribution of a number; of a survey made by `Survey.distribution`."""
+        n, question, design = self._some(), self.survey.question, self.survey.design
+        if question.kind == "tree":
+            tree: Any = self._decoder
+            levels = [np.asarray(shares) for shares in tree.value(self._counts, n)]
+            mass = rise(make_consistent(levels, question.base))
+            edges = np.linspace(0, 1, len(mass) + 1)
+        elif isinstance(design, Window) and type(design) is Window:
+            mass = reconstruct(self._counts, design)
+            # a level is a point of the grid: its cell is half a step to either side
+            edges = np.clip((np.arange(design.size + 1) - 0.5) / (design.size - 1), 0, 1)
+        else:
+            raise NotSupported("This survey tells a mean. Hint: Survey.distribution tells a distribution.")
+        low, high = map(float, question.ends)
+        return Distribution(low + (high - low) * edges, mass)
+
     def shares(self, *, shrink: bool = True) -> Floats:
         """The shares; with `shrink`, drawn towards what shares are like here, within 0 and 1.
 
@@ -166,6 +210,8 @@ class Estimate:
 
     def table(self, confidence: float = 0.95) -> list[dict[str, Any]]:
         """For each value its share or mean, the standard deviation, and the ends of the interval."""
+        if isinstance(self._decoder, Mixture):
+            raise NotSupported("There is a table for each question. Hint: `part(name).table()`, or `distribution()`.")
         low, high = self.interval(confidence)
         columns = [np.atleast_1d(column).tolist() for column in (self.value, self.std, low, high)]
         names = ("value", self.survey.question.measure, "std", "low", "high")
@@ -173,7 +219,7 @@ class Estimate:
 
     def _labels(self) -> tuple[Any, ...]:
         question = self.survey.question
-        if question.kind == "choice":
+        if question.kind in ("choice", "below"):
             return tuple(question.values)
         return tuple(range(question.size)) if question.kind == "vector" else (self.survey.name,)
 

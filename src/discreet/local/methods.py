@@ -11,7 +11,8 @@ from discreet.local.caps import Cap, best_cap, half_cube
 from discreet.local.cones import Cone, best_cone
 from discreet.local.design import Design
 from discreet.local.lines import Hybrid, Laplace, Table, Window
-from discreet.local.odds import odds_of
+from discreet.local.odds import ONE, odds_of
+from discreet.local.several import OneOf
 
 DESIGNS: dict[str, Any] = {
     "direct": choices.Direct,
@@ -28,6 +29,7 @@ DESIGNS: dict[str, Any] = {
     "hybrid": Hybrid,
     "laplace": Laplace,
     "cone": Cone,
+    "one": OneOf,
 }
 """The class of each design."""
 
@@ -35,6 +37,8 @@ DESIGNS: dict[str, Any] = {
 def read_design(document: dict[str, Any]) -> Design:
     """The design of a document."""
     numbers = dict(document)
+    if "parts" in numbers:
+        numbers["parts"] = tuple(read_design(part) for part in numbers["parts"])
     method, size, odds = numbers.pop("method"), numbers.pop("size"), int(numbers.pop("odds"))
     made: Design = DESIGNS[method](size, odds, **numbers)
     return made
@@ -72,6 +76,29 @@ def make_vector_design(method: str, size: int, shape: str, epsilon: Fraction) ->
             "hemisphere": lambda: Cone(size, odds),
         }
     return _pick(makers, method, f"a vector of a {shape}")
+
+
+def make_design_for(question: Any, epsilon: Fraction) -> Design:
+    """The design that `auto` takes for a question."""
+    if question.kind == "number":
+        return make_number_design("auto", epsilon)
+    if question.kind == "vector":
+        return make_vector_design("auto", question.size, question.shape, epsilon)
+    return choices.choose_design(question.size, epsilon)
+
+
+def make_one_of(question: Any, epsilon: Fraction) -> OneOf:
+    """One of the parts of a question, with the whole ε."""
+    parts = tuple(make_design_for(part, epsilon) for part in question.parts)
+    return OneOf(len(parts), max(part.odds for part in parts), parts)
+
+
+def make_square_wave(levels: int, epsilon: Fraction) -> Window:
+    """The window by which most is told of a distribution: Li et al. 2020."""
+    odds, rate = odds_of(epsilon), float(epsilon)
+    power = odds / ONE
+    half = (rate * power - power + 1) / (2 * power * (power - 1 - rate))
+    return Window(levels, odds, 2 * int(half * levels) + 1)
 
 
 def _pick(makers: dict[str, Callable[[], Design]], method: str, what: str) -> Design:

@@ -164,11 +164,109 @@ class Vector:
         return {"kind": self.kind, "size": self.size, "low": self.low, "high": self.high, "shape": self.shape}
 
 
+@dataclass(frozen=True)
+class Below:
+    """Whether a number is below a public threshold; what is no number is not."""
+
+    threshold: str
+    kind: ClassVar[str] = "below"
+    measure: ClassVar[str] = "share"
+    values: ClassVar[tuple[bool, bool]] = (False, True)
+    size: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", write_bound("threshold", self.threshold))
+
+    def encode(self, value: Any, bits: Bits) -> int:
+        """1 if it is."""
+        number = read_number(value)
+        return int(number is not None and number < Fraction(self.threshold))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        return {"kind": self.kind, "threshold": self.threshold}
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A number within public bounds, as its cell in each of `depth` divisions, each `base` times as fine."""
+
+    low: str
+    high: str
+    base: int = 4
+    depth: int = 5
+    kind: ClassVar[str] = "tree"
+    measure: ClassVar[str] = "share"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", Number(self.low, self.high).low)
+        object.__setattr__(self, "high", Number(self.low, self.high).high)
+        if not (type(self.base) is type(self.depth) is int and self.base > 1 and 1 <= self.depth <= 16):
+            raise ValueError("The `base` and `depth` of a tree must be whole numbers, base > 1, depth within [1, 16].")
+        if self.base**self.depth > 1 << 16:
+            raise ValueError("A tree has 65,536 leaves at most.")
+
+    @property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        """The bounds."""
+        return Fraction(self.low), Fraction(self.high)
+
+    @property
+    def parts(self) -> tuple[Choice, ...]:
+        """Each division as a question."""
+        return tuple(Choice(tuple(range(self.base**level))) for level in range(1, self.depth + 1))
+
+    def encode(self, value: Any, bits: Bits) -> tuple[int, ...]:
+        """Its cell in each division."""
+        place = min(place_number(value, *self.ends) + GRID, 2 * GRID - 1)
+        return tuple(place * self.base**level // (2 * GRID) for level in range(1, self.depth + 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        return {"kind": self.kind, "low": self.low, "high": self.high, "base": self.base, "depth": self.depth}
+
+
+@dataclass(frozen=True)
+class Several:
+    """Several questions, each with a name; the answer is a dictionary."""
+
+    names: tuple[str, ...]
+    parts: tuple[Any, ...]
+    kind: ClassVar[str] = "several"
+    measure: ClassVar[str] = "estimate"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.names))
+        read = [read_question(part) if isinstance(part, dict) else part for part in self.parts]
+        object.__setattr__(self, "parts", tuple(read))
+        named = len(set(self.names)) == len(self.names) == len(self.parts) >= 1
+        if not named or not all(isinstance(name, str) and name for name in self.names):
+            raise ValueError("The questions of a survey must have a name each, no two alike.")
+        if any(part.kind in ("several", "tree") for part in self.parts):
+            raise ValueError("A question of several is a choice, a number, a vector or a threshold.")
+
+    def encode(self, value: Any, bits: Bits) -> tuple[Any, ...]:
+        """The answer to each, of a dictionary; what is not there is no value."""
+        answers = value if isinstance(value, dict) else {}
+        return tuple(part.encode(answers.get(name), bits) for name, part in zip(self.names, self.parts, strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        return {"kind": self.kind, "names": list(self.names), "parts": [part.to_dict() for part in self.parts]}
+
+
+def read_number(value: Any) -> Any:
+    """A number as it is, or as a float; None for what is none."""
+    if isinstance(value, bool) or not (isinstance(value, (int, float, Fraction)) or hasattr(value, "__float__")):
+        return None
+    number = value if isinstance(value, (int, Fraction)) else float(value)
+    return number if number == number else None
+
+
 def place_number(value: Any, low: Fraction, high: Fraction) -> int:
     """The nearest place of a grid from -GRID to GRID over the bounds; exactly, a float is a fraction."""
-    real = isinstance(value, (int, float, Fraction)) or hasattr(value, "__float__")
-    number = float(value) if real and not isinstance(value, (int, Fraction)) else value
-    if not real or isinstance(value, bool) or number != number:
+    number = read_number(value)
+    if number is None:
         return 0
     if number in (float("inf"), float("-inf")):
         return GRID if number > 0 else -GRID
@@ -192,7 +290,7 @@ def write_bound(name: str, value: Any) -> str:
     return str(value) if isinstance(value, str) else repr(value).removesuffix(".0")
 
 
-QUESTIONS: dict[str, Any] = {"choice": Choice, "number": Number, "vector": Vector}
+QUESTIONS: dict[str, Any] = {one.kind: one for one in (Choice, Number, Vector, Below, Tree, Several)}
 """The class of each kind of question."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,9 +18,16 @@ from typing import Any
 
 from discreet.errors import NotSupported, VersionError
 from discreet.local.design import Design, make_design
-from discreet.local.methods import make_number_design, make_vector_design, read_design
+from discreet.local.methods import (
+    make_number_design,
+    make_one_of,
+    make_square_wave,
+    make_vector_design,
+    read_design,
+)
 from discreet.local.odds import odds_of, read_epsilon, write_epsilon
-from discreet.local.questions import Choice, Number, Value, Vector, read_question, write_bound
+from discreet.local.questions import Below, Choice, Number, Several, Tree, Value, Vector, read_question, write_bound
+from discreet.local.several import describe_design
 
 VERSION = 1
 
@@ -127,6 +134,55 @@ class Survey:
         question = Vector(size, f"-{below}" if low is None else below, high, shape)
         return cls(name, question, promise, make_vector_design(method, size, shape, promise))
 
+    @classmethod
+    def below(cls, name: str, threshold: Any, epsilon: Any) -> Survey:
+        """Whether a number is below a public threshold."""
+        promise = read_epsilon(epsilon)
+        return cls(name, Below(threshold), promise, make_design("direct", 2, promise))
+
+    @classmethod
+    def distribution(
+        cls, name: str, low: Any, high: Any, epsilon: Any, *, method: str = "auto", levels: int = 1024
+    ) -> Survey:
+        """One number, of which the distribution and its quantiles are wanted: `Estimate.distribution`.
+
+        Parameters
+        ----------
+        name : of the survey.
+        low, high : public bounds.
+        epsilon : the promise.
+        method : "auto" and "square wave": a place of a window; "hierarchy": a node of one level of a tree.
+        levels : how fine; for a hierarchy a power of four.
+        """
+        promise = read_epsilon(epsilon)
+        if method == "hierarchy":
+            tree = Tree(low, high, 4, round(math.log(levels, 4)))
+            return cls(name, tree, promise, make_one_of(tree, promise))
+        if method not in ("auto", "square wave"):
+            raise ValueError(f"The `method` of a distribution is auto, square wave or hierarchy. Got {method!r}.")
+        if type(levels) is not int or not 2 <= levels <= 1 << 13:
+            raise ValueError(f"The `levels` of a distribution must be a whole number within [2, 8192]. Got {levels!r}.")
+        return cls(name, Number(low, high), promise, make_square_wave(levels, promise))
+
+    @classmethod
+    def several(cls, name: str, questions: Mapping[str, Any], epsilon: Any) -> Survey:
+        """Several questions, of which each person answers one, drawn blindly, with the whole ε.
+
+        Parameters
+        ----------
+        name : of the survey.
+        questions : by name: a list of values, a pair (low, high) as a tuple of two numbers, or a question of
+            `discreet.local.questions`.
+        epsilon : the promise, for all answers of a person together.
+
+        >>> survey = Survey.several("habits", {"smokes": [False, True], "hours": (0, 24)}, epsilon=1)
+        >>> survey.question.names, survey.design.method
+        (('smokes', 'hours'), 'one')
+        """
+        promise = read_epsilon(epsilon)
+        question = Several(tuple(questions), tuple(map(read_part, questions.values())))
+        return cls(name, question, promise, make_one_of(question, promise))
+
     # -- before anything is collected ----------------------------------------------------------------------------------
 
     def needed(self, error: float, *, confidence: float = 0.95, share: float | None = None) -> int:
@@ -145,7 +201,9 @@ class Survey:
         if not 0 < error < math.inf:
             raise ValueError(f"The `error` of a survey must be a finite number > 0. Got {error!r}.")
         z = NormalDist().inv_cdf((1 + confidence) / 2)
-        if self.question.kind == "choice":
+        if self.question.kind in ("tree", "several"):
+            raise NotSupported("How many people are needed is said of each question alone.")
+        if self.question.kind in ("choice", "below"):
             variance = float(self.design.variance(1 / self.question.size if share is None else share))
         else:
             half = float(self.question.ends[1] - self.question.ends[0]) / 2
@@ -162,12 +220,7 @@ class Survey:
             "name": self.name,
             "question": self.question.to_dict(),
             "epsilon": write_epsilon(self.epsilon),
-            "design": {
-                "method": self.design.method,
-                "size": self.design.size,
-                "odds": str(self.design.odds),
-                **self.design.numbers(),
-            },
+            "design": describe_design(self.design),
         }
 
     def to_json(self) -> str:
@@ -209,10 +262,14 @@ class Survey:
     # -- for people ----------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        length, error, kind = len_of(self.design), self._example_error(), self.question.kind
+        kind = self.question.kind
         what = {"choice": "one of {} values", "vector": "{} numbers"}.get(kind, "a number").format(
             getattr(self.question, "size", 1)
         )
+        if kind in ("tree", "several"):
+            what = "a number" if kind == "tree" else f"one of {len(self.question.parts)} questions"
+            return f"{self.name}: {what}, ε = {write_epsilon(self.epsilon)} for each person"
+        length, error = len_of(self.design), self._example_error()
         return "\n".join(
             [
                 f"{self.name}: {what}, ε = {write_epsilon(self.epsilon)} for each person",
@@ -223,7 +280,9 @@ class Survey:
 
     def _example_error(self) -> float:
         """A hundredth of what can be answered."""
-        return 0.01 if self.question.kind == "choice" else float(self.question.ends[1] - self.question.ends[0]) / 100
+        if self.question.kind not in ("number", "vector"):
+            return 0.01
+        return float(self.question.ends[1] - self.question.ends[0]) / 100
 
 
 def len_of(design: Design) -> int:
@@ -242,6 +301,13 @@ def _least_power(epsilon: Fraction) -> tuple[int, int]:
     """A fraction that is not above e^ε, and that the odds of every design are at most."""
     shift = 160
     return odds_of(epsilon, shift), 1 << shift
+
+
+def read_part(part: Any) -> Any:
+    """A question, of values, of bounds, or as it is."""
+    if isinstance(part, tuple) and len(part) == 2 and all(type(end) in (int, float) for end in part):
+        return Number(*part)
+    return part if hasattr(part, "kind") else Choice(tuple(part))
 
 
 def read_survey(survey: Any) -> Survey:
