@@ -42,7 +42,7 @@ def rank_error(x, found, p):
 @pytest.mark.catalogue("LO7")
 def test_quartiles(epsilon):
     errors = []
-    for seed, x in enumerate(shapes(np.random.default_rng(5))):
+    for seed, x in enumerate(itertools.chain(*(shapes(np.random.default_rng(i)) for i in range(3)))):
         tally = Estimate(survey := Survey.distribution("x", 0, 1, epsilon))
         tally.add_many(answer_many(survey, x, random_state=seed))
         found = tally.distribution()
@@ -50,7 +50,7 @@ def test_quartiles(epsilon):
         assert float(found.cdf(found.quantile(0.3))) == pytest.approx(0.3)
         errors += [rank_error(x, float(found.quantile(p)), p) for p in (0.25, 0.5, 0.75)]
         assert abs(tally.value - x.mean()) < 6 * tally.std  # the same reports tell the mean, unbiased
-    assert np.mean(errors) <= LARGEST[epsilon]
+    assert np.mean(errors) <= 1.2 * LARGEST[epsilon]  # nine sets: their mean varies by a fifth
 
 
 def test_a_hierarchy_and_bisection():

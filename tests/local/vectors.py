@@ -37,6 +37,7 @@ def bits(seed):
 def surveys():
     """Surveys of all kinds, and values to answer them with."""
     from discreet.local import Survey
+    from discreet.local.heavy import HeavyHitters
 
     names, ways = ["a", "ü", 3, True, "\u2028"], [*range(40), "none of them"]
     yield Survey.choice("smokes", [False, True], "1.5"), [False, True, 0, 1, "yes"]
@@ -57,6 +58,8 @@ def surveys():
     yield Survey.below("below", "2.5", 1), numbers
     yield Survey.distribution("window", 0, 10, 1, levels=64), numbers
     yield Survey.distribution("tree", 0, 10, 2, method="hierarchy", levels=64), numbers
+    search = HeavyHitters("prefix", "aü", 4, 1, top=2)
+    yield search.survey, ["aaaa", "aüa", "ü", "", None, 3, "aa"]
     mixed = {"a": ["x", "y", "z"], "b": (0, 10), "c": [True, False]}
     yield Survey.several("several", mixed, "0.9"), [{"a": "x", "b": 3, "c": True}, {"a": "?"}, {}, None, {"b": 9.5}]
     numbers = [0, 10, -3, 5.5, 9.999, 1e300, -0.1, 1 / 3, 2**40, None, "5", 1e-320]

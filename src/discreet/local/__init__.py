@@ -8,12 +8,35 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.local.bulk import answer_many
     from discreet.local.device import Device, Report
+    from discreet.local.distribution import Bisection, Distribution
     from discreet.local.estimate import Estimate
+    from discreet.local.heavy import HeavyHitters
+    from discreet.local.shuffle import amplified_epsilon
     from discreet.local.survey import Survey
 
-__all__ = ["Device", "Estimate", "Report", "Survey", "answer_many"]
+__all__ = [
+    "Bisection",
+    "Device",
+    "Distribution",
+    "Estimate",
+    "HeavyHitters",
+    "Report",
+    "Survey",
+    "amplified_epsilon",
+    "answer_many",
+]
 
-_HOMES = {"Device": "device", "Report": "device", "Estimate": "estimate", "Survey": "survey", "answer_many": "bulk"}
+_HOMES = {
+    "Bisection": "distribution",
+    "Device": "device",
+    "Distribution": "distribution",
+    "Estimate": "estimate",
+    "HeavyHitters": "heavy",
+    "Report": "device",
+    "Survey": "survey",
+    "amplified_epsilon": "shuffle",
+    "answer_many": "bulk",
+}
 
 
 def __getattr__(name: str) -> Any:

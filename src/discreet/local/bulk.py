@@ -17,6 +17,7 @@ from discreet.local import bulk_numbers
 from discreet.local.bulk_numbers import encode_numbers
 from discreet.local.coins import answer_direct, choose_mask, draw_below, throw_coins
 from discreet.local.design import Coins, Direct, Hadamard, Hashed, Projective, Subset, Unary
+from discreet.local.lasting import BitFlip, Loloha, Rappor
 from discreet.local.odds import ONE
 from discreet.local.questions import GRID, Number
 from discreet.local.randomise import Bits, count_points
@@ -76,6 +77,12 @@ def encode_many(question: Any, values: Any, rng: Keystream) -> Any:
     if question.kind == "tree":
         place = np.minimum(encode_numbers(Number(question.low, question.high), values) + GRID, 2 * GRID - 1)
         return [place * part.size // (2 * GRID) for part in question.parts]
+    if question.kind == "text":
+        return [question.encode(value, _Nowhere()) for value in np.asarray(values, object)]
+    if question.kind == "prefix":
+        length, known = len(question.prefixes[0]), {one: i for i, one in enumerate(question.prefixes)}
+        begins = [one[:length] if isinstance(one, str) else None for one in values]
+        return np.array([known.get(begin, question.size - 1) for begin in begins], np.int64)
     if question.kind == "below":
         return (np.asarray(values, np.float64) < float(Fraction(question.threshold))).astype(np.int64)
     if question.kind != "choice":
@@ -219,6 +226,36 @@ def _answer_unary(design: Unary, values: Ints, rng: Keystream) -> Bools:
     return heads
 
 
+def _answer_loloha(design: Loloha, values: Ints, rng: Keystream) -> Ints:
+    a, b = 1 + draw_below(rng, len(values), design.prime - 1), draw_below(rng, len(values), design.prime)
+    response = answer_direct(design.bins, design.odds, (a * values + b) % design.prime % design.bins, rng)
+    return np.column_stack([a, b, answer_direct(design.bins, design.instant, response, rng)])
+
+
+def _answer_rappor(design: Rappor, values: list[str], rng: Keystream) -> Bools:
+    """A row each: the cohort as a one among as many places, and then the bits."""
+    n, whole = len(values), design.odds + ONE
+    cohort = draw_below(rng, n, design.cohorts)
+    shown = throw_coins(rng, n * design.size, ONE, whole).reshape(n, -1)
+    places = {
+        (c, value): list(design.find_bits(value, c)) for c, value in set(zip(cohort.tolist(), values, strict=True))
+    }
+    mine = [places[c, value] for c, value in zip(cohort.tolist(), values, strict=True)]
+    rows = np.repeat(np.arange(n), [len(some) for some in mine])
+    shown[rows, np.concatenate(mine) if n else []] = throw_coins(rng, len(rows), design.odds, whole)
+    if design.instant:
+        often, half = throw_coins(rng, shown.size, 3, 4), throw_coins(rng, shown.size, 1, 2)
+        shown = np.where(shown, often.reshape(shown.shape), half.reshape(shown.shape))
+    return np.hstack([np.arange(design.cohorts) == cohort[:, None], shown])
+
+
+def _answer_bitflip(design: BitFlip, values: Ints, rng: Keystream) -> Ints:
+    n, whole = len(values), design.odds + ONE
+    buckets = np.nonzero(choose_mask(rng, n, design.size, design.asked))[1].reshape(n, -1)
+    high = throw_coins(rng, buckets.size, design.odds, whole).reshape(buckets.shape)
+    return np.asarray(2 * buckets + (high == (buckets == values[:, None])))
+
+
 MAKERS: dict[type, Callable[[Any, Any, Keystream], NDArray[Any]]] = {
     Direct: lambda design, values, rng: answer_direct(design.size, design.odds, values, rng),
     Coins: _answer_coins,
@@ -227,6 +264,9 @@ MAKERS: dict[type, Callable[[Any, Any, Keystream], NDArray[Any]]] = {
     Hashed: _answer_hash,
     Projective: _answer_projective,
     Unary: _answer_unary,
+    Loloha: _answer_loloha,
+    Rappor: _answer_rappor,
+    BitFlip: _answer_bitflip,
     **bulk_numbers.MAKERS,
 }
 """How many reports of a design are made."""

@@ -382,6 +382,15 @@ const QUESTIONS = {
     fits: (_, d) => d.method in CHOICES && d.size === 2,
     encode: (question, value) => (isBelow(value, readBound(question.threshold)) ? 1 : 0),
   },
+  // which of some beginnings a text has; the last place is for none of them
+  prefix: {
+    fits: (question, d) => d.method in CHOICES && d.size === question.prefixes.length + 1,
+    encode(question, value) {
+      const start = typeof value === "string" ? [...value].slice(0, [...question.prefixes[0]].length).join("") : null;
+      const place = question.prefixes.indexOf(start);
+      return place < 0 ? question.prefixes.length : place;
+    },
+  },
   // a number as its cell in each of several divisions
   tree: {
     parts: (question) =>

@@ -16,6 +16,7 @@ from discreet.local.bulk import find_points
 from discreet.local.caps import Cap
 from discreet.local.cones import DIGITS, FARTHEST, Cone
 from discreet.local.design import Coins, Design, Direct, Hadamard, Hashed, Projective, Subset, Unary
+from discreet.local.lasting import BitFlip, Loloha, Rappor
 from discreet.local.lines import Hybrid, Laplace, Table, Window
 from discreet.local.randomise import Report
 from discreet.local.several import OneOf
@@ -191,6 +192,87 @@ class Bins(Decoder):
         return counts
 
 
+class Buckets(Decoder):
+    """Bits of some buckets each: counts of 0 and of 1 for each bucket."""
+
+    @property
+    def cells(self) -> int:
+        return 2 * int(self.design.size)
+
+    def stack(self, reports: list[Report]) -> NDArray[Any]:
+        return np.array(reports, np.int64).reshape(len(reports), -1)
+
+    def sound(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        if reports.ndim != 2 or reports.shape[1] != self.design.asked or reports.dtype.kind not in "iu":
+            return np.zeros(len(reports), bool)
+        inside = (reports[:, 0] >= 0) & (reports[:, -1] < self.cells)
+        return np.asarray(inside & (reports[:, 1:] >> 1 > reports[:, :-1] >> 1).all(1))
+
+    def tally(self, reports: NDArray[Any]) -> Ints:
+        return np.bincount(reports.ravel(), minlength=self.cells).astype(np.int64)
+
+    def value(self, counts: Ints, n: int) -> Any:
+        """The share of each bucket, among those who were asked about it."""
+        p, q = self.design.rates
+        low, high = counts.reshape(-1, 2).T
+        return (high / np.maximum(low + high, 1) - q) / (p - q)
+
+    def std(self, counts: Ints, n: int) -> Any:
+        """Its standard deviation."""
+        p, q = self.design.rates
+        low, high = counts.reshape(-1, 2).T
+        asked = np.maximum(low + high, 1)
+        return np.sqrt(high / asked * (1 - high / asked) / asked) / (p - q)
+
+    def interval(self, counts: Ints, n: int, z: float) -> tuple[Any, Any]:
+        """Its interval of z deviations."""
+        value, std = self.value(counts, n), self.std(counts, n)
+        return value - z * std, value + z * std
+
+
+class Filters(Decoder):
+    """Bits of Bloom filters: how many people each cohort has, and how often each bit is shown there."""
+
+    @property
+    def cells(self) -> int:
+        return int(self.design.cohorts * (1 + self.design.size))
+
+    def stack(self, reports: list[Report]) -> NDArray[Any]:
+        rows = np.zeros((len(reports), self.design.cohorts + self.design.size), bool)
+        for row, (cohort, *shown) in zip(rows, reports, strict=True):
+            row[[cohort, *(self.design.cohorts + bit for bit in shown)]] = True
+        return rows
+
+    def sound(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        width = self.design.cohorts + self.design.size
+        if reports.ndim != 2 or reports.shape[1] != width or reports.dtype.kind != "b":
+            return np.zeros(len(reports), bool)
+        return np.asarray(reports[:, : self.design.cohorts].sum(1) == 1)
+
+    def tally(self, reports: NDArray[Any]) -> Ints:
+        cohorts, shown = reports[:, : self.design.cohorts].astype(np.float32), reports[:, self.design.cohorts :]
+        bits = np.rint(cohorts.T @ shown.astype(np.float32)) if len(reports) < 1 << 24 else cohorts.T @ shown
+        return np.concatenate([cohorts.sum(0)[:, None], bits], axis=1).ravel().astype(np.int64)
+
+    def value(self, counts: Ints, n: int) -> Any:
+        """The share of each bit in each cohort; `Estimate.words` is what it says of words."""
+        p, q = self.design.rates
+        people, bits = self.split(counts)
+        return (bits / np.maximum(people, 1)[:, None] - q) / (p - q)
+
+    def std(self, counts: Ints, n: int) -> Any:
+        """Its standard deviation."""
+        p, q = self.design.rates
+        people, bits = self.split(counts)
+        share = np.clip(bits / np.maximum(people, 1)[:, None], 1e-9, 1 - 1e-9)
+        return np.sqrt(share * (1 - share) / np.maximum(people, 1)[:, None]) / (p - q)
+
+    def split(self, counts: Ints) -> tuple[Ints, Ints]:
+        """People and bits of each cohort."""
+        table = counts.reshape(self.design.cohorts, -1)
+        return table[:, 0], table[:, 1:]
+
+
 # -- means -------------------------------------------------------------------------------------------------------------
 
 
@@ -359,6 +441,9 @@ class Mixture(Decoder):
 
 
 DECODERS: dict[type[Design], type[Decoder]] = {
+    Loloha: Bins,
+    BitFlip: Buckets,
+    Rappor: Filters,
     OneOf: Mixture,
     Cap: Signs,
     Cone: Directions,

@@ -107,7 +107,7 @@ class Design:
 
     def fits(self, question: Any) -> bool:
         """Whether the design is for the question."""
-        return question.kind in (self.kind, "below") and self.size == question.size
+        return question.kind in (self.kind, "below", "prefix") and self.size == question.size
 
     def numbers(self) -> dict[str, Any]:
         """What the design is made of, without the number of values and the odds."""

@@ -9,6 +9,7 @@ Whether a device answers depends on which surveys it has answered, never on a va
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import sqlite3
@@ -17,10 +18,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
 from discreet.errors import BudgetExceeded, LedgerError, VersionError
+from discreet.local.lasting import Lasting
 from discreet.local.odds import write_epsilon
 from discreet.local.randomise import Bits
 from discreet.local.survey import Survey, read_survey
@@ -28,7 +31,9 @@ from discreet.local.survey import Survey, read_survey
 VERSION = 1
 
 _SCHEMA = (
-    "create table if not exists settings (version integer not null, budget text not null)",
+    "create table if not exists settings (version integer not null, budget text not null, secret blob not null)",
+    "create table if not exists cells (survey text not null, place integer not null, cell text not null,"
+    " last integer not null, primary key (survey, place))",
     "create table if not exists charges (number integer primary key, survey text not null, name text not null,"
     " epsilon text not null, total text not null)",
     "create table if not exists memos (survey text primary key, report text not null)",
@@ -36,6 +41,7 @@ _SCHEMA = (
     "create trigger if not exists keep before delete on charges begin select raise(abort, 'append-only'); end",
     "create trigger if not exists fix before update on charges begin select raise(abort, 'append-only'); end",
     "create trigger if not exists keep_memos before delete on memos begin select raise(abort, 'append-only'); end",
+    "create trigger if not exists keep_cells before delete on cells begin select raise(abort, 'append-only'); end",
     "create trigger if not exists fix_memos before update on memos begin select raise(abort, 'append-only'); end",
 )
 
@@ -78,6 +84,7 @@ class Device:
     | | |
     | --- | --- |
     | the same survey again | the same report, at no cost, whatever the value is now |
+    | a lasting survey again | a fresh report of the value's permanent response, or of the last if it is not paid for |
     | a survey that does not fit into the budget | `BudgetExceeded`; nothing is charged |
     | a value that the question does not know | as the question says: its `other`, or a value drawn uniformly |
     | a crash, kill -9, two processes | charged once, with one report |
@@ -113,7 +120,8 @@ class Device:
             connection.execute(statement)
         stored = connection.execute("select version, budget from settings").fetchone()
         if stored is None:
-            connection.execute("insert into settings values (?, ?)", (VERSION, write_epsilon(self._budget)))
+            settings = (VERSION, write_epsilon(self._budget), os.urandom(32))
+            connection.execute("insert into settings values (?, ?, ?)", settings)
         elif stored[0] != VERSION:
             raise VersionError(f"This discreet reads devices of version {VERSION}. Got {stored[0]!r}.")
         elif Fraction(stored[1]) != self._budget:
@@ -148,6 +156,9 @@ class Device:
         value : this person's answer.
         """
         survey = read_survey(survey)
+        if isinstance(survey.design, Lasting):
+            with self._transaction() as connection:
+                return self._answer_again(connection, survey, value)
         with self._connection() as connection:
             known = _recall(connection, survey)
         if known is not None:
@@ -164,17 +175,45 @@ class Device:
         connection.execute("insert into memos values (?, ?)", (survey.digest, json.dumps(numbers)))
         return Report(survey.digest, numbers)
 
+    def _answer_again(self, connection: sqlite3.Connection, survey: Survey, value: Any) -> Report:
+        """A fresh report of the permanent response to the value's cell, or to the last cell if no other is paid for."""
+        design, kept = survey.design, _read_cells(connection, survey)
+        if not kept:
+            self._charge(connection, survey)
+        settled = design.settle(self._keyed_bits(connection, survey, "device"))
+        cell = json.dumps(design.find_cell(survey.question.encode(value, Bits()), settled))
+        if cell not in kept and len(kept) < design.cells:
+            kept.append(cell)
+            place = (survey.digest, len(kept), cell)
+            connection.execute("insert into cells (survey, place, cell, last) values (?, ?, ?, 1)", place)
+        paid = cell if cell in kept else _read_last(connection, survey)
+        if len(kept) > 1:
+            connection.execute("update cells set last = (cell = ?) where survey = ?", (paid, survey.digest))
+        response = design.respond(json.loads(paid), settled, self._keyed_bits(connection, survey, paid))
+        return Report(survey.digest, design.repeat(response, settled, Bits()))
+
+    def _keyed_bits(self, connection: sqlite3.Connection, survey: Survey, what: str) -> Bits:
+        """Bits by the device's secret, the survey and the cell: the same each time, others for other cells."""
+        secret = connection.execute("select secret from settings").fetchone()[0]
+        name, numbers = f"{survey.digest}\0{what}".encode(), count()
+
+        def read(size: int) -> bytes:
+            blocks = (hmac.digest(secret, name + next(numbers).to_bytes(8, "big"), "sha256") for _ in range(size // 32))
+            return b"".join(blocks)
+
+        return Bits(read)
+
     def _charge(self, connection: sqlite3.Connection, survey: Survey) -> None:
         spent = _spent(connection)
         left = self._budget - spent
-        if survey.epsilon > left:
+        if survey.lifetime > left:
             raise BudgetExceeded(
-                f"This survey costs ε = {write_epsilon(survey.epsilon)}, and of the budget of "
+                f"This survey costs ε = {write_epsilon(survey.lifetime)}, and of the budget of "
                 f"{write_epsilon(self._budget)} only {write_epsilon(left)} is left."
             )
         connection.execute(
             "insert into charges (survey, name, epsilon, total) values (?, ?, ?, ?)",
-            (survey.digest, survey.name, write_epsilon(survey.epsilon), str(spent + survey.epsilon)),
+            (survey.digest, survey.name, write_epsilon(survey.lifetime), str(spent + survey.lifetime)),
         )
 
     @contextmanager
@@ -219,6 +258,16 @@ class Device:
 def _spent(connection: sqlite3.Connection) -> Fraction:
     last = connection.execute("select total from charges order by number desc limit 1").fetchone()
     return Fraction(last[0]) if last else Fraction(0)
+
+
+def _read_cells(connection: sqlite3.Connection, survey: Survey) -> list[str]:
+    found = connection.execute("select cell from cells where survey = ? order by place", (survey.digest,))
+    return [cell for (cell,) in found]
+
+
+def _read_last(connection: sqlite3.Connection, survey: Survey) -> str:
+    found = connection.execute("select cell from cells where survey = ? and last = 1", (survey.digest,))
+    return str(found.fetchone()[0])
 
 
 def _recall(connection: sqlite3.Connection, survey: Survey) -> Report | None:

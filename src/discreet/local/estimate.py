@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from discreet.events import Pure
 from discreet.local.decode import DECODERS, Decoder, Ints, Mixture
 from discreet.local.device import VERSION, Report
 from discreet.local.distribution import Distribution, make_consistent, reconstruct, rise
+from discreet.local.lasting import Rappor
 from discreet.local.lines import Window
 from discreet.local.shrink import shrink_shares
 from discreet.local.survey import Survey, read_survey
+from discreet.local.words import decode_words
 from discreet.release import Release
 
 Floats = NDArray[np.float64]
@@ -180,6 +182,21 @@ class Estimate:
         alone = Survey(f"{self.survey.name}: {name}", question, self.survey.epsilon, design)
         return Estimate.from_counts(alone, counts, n)
 
+    def words(self, candidates: Sequence[str], *, unbiased: bool = False) -> dict[str, tuple[float, float]]:
+        """Shares of words, of a RAPPOR survey, with their standard deviations.
+
+        Parameters
+        ----------
+        candidates : words that may have been said; what others said is spread over them.
+        unbiased : by least squares, for values of which some are below zero; else none is.
+        """
+        if not isinstance(self.survey.design, Rappor):
+            raise NotSupported("Words are of a survey of text. Hint: `value` has the shares of a choice.")
+        decoder: Any = self._decoder
+        people, _ = decoder.split(self._counts)
+        n = self._some()
+        return decode_words(self.survey.design, decoder.value(self._counts, n), people, list(candidates), unbiased)
+
     def distribution(self) -> Distribution:
         """The distribution of a number; of a survey made by `Survey.distribution`."""
         n, question, design = self._some(), self.survey.question, self.survey.design
@@ -219,7 +236,7 @@ class Estimate:
 
     def _labels(self) -> tuple[Any, ...]:
         question = self.survey.question
-        if question.kind in ("choice", "below"):
+        if question.kind in ("choice", "below", "prefix"):
             return tuple(question.values)
         return tuple(range(question.size)) if question.kind == "vector" else (self.survey.name,)
 

@@ -10,6 +10,7 @@ from discreet.local import design as choices
 from discreet.local.caps import Cap, best_cap, half_cube
 from discreet.local.cones import Cone, best_cone
 from discreet.local.design import Design
+from discreet.local.lasting import BitFlip, Loloha, Rappor
 from discreet.local.lines import Hybrid, Laplace, Table, Window
 from discreet.local.odds import ONE, odds_of
 from discreet.local.several import OneOf
@@ -30,6 +31,9 @@ DESIGNS: dict[str, Any] = {
     "laplace": Laplace,
     "cone": Cone,
     "one": OneOf,
+    "loloha": Loloha,
+    "rappor": Rappor,
+    "bitflip": BitFlip,
 }
 """The class of each design."""
 

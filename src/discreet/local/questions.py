@@ -255,6 +255,61 @@ class Several:
         return {"kind": self.kind, "names": list(self.names), "parts": [part.to_dict() for part in self.parts]}
 
 
+@dataclass(frozen=True)
+class Text:
+    """Any text; what is none counts as the empty one."""
+
+    kind: ClassVar[str] = "text"
+    measure: ClassVar[str] = "share"
+
+    def encode(self, value: Any, bits: Bits) -> str:
+        """The text."""
+        return value if isinstance(value, str) and _is_plain(value) else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        return {"kind": self.kind}
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """Which of some beginnings of one length a text has; the last place is for none of them."""
+
+    prefixes: tuple[str, ...]
+    kind: ClassVar[str] = "prefix"
+    measure: ClassVar[str] = "share"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prefixes", tuple(self.prefixes))
+        texts = all(isinstance(one, str) and one and _is_plain(one) for one in self.prefixes)
+        if (
+            not self.prefixes
+            or not texts
+            or len(set(map(len, self.prefixes))) > 1
+            or len(set(self.prefixes)) < self.size - 1
+        ):
+            raise ValueError("The `prefixes` of a question must be texts of one length, no two alike.")
+
+    @property
+    def size(self) -> int:
+        """How many answers there are."""
+        return len(self.prefixes) + 1
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The prefixes, and no text for none of them."""
+        return (*self.prefixes, "")
+
+    def encode(self, value: Any, bits: Bits) -> int:
+        """The place of its beginning."""
+        begin = value[: len(self.prefixes[0])] if isinstance(value, str) else None
+        return self.prefixes.index(begin) if begin in self.prefixes else len(self.prefixes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        return {"kind": self.kind, "prefixes": list(self.prefixes)}
+
+
 def read_number(value: Any) -> Any:
     """A number as it is, or as a float; None for what is none."""
     if isinstance(value, bool) or not (isinstance(value, (int, float, Fraction)) or hasattr(value, "__float__")):
@@ -290,7 +345,7 @@ def write_bound(name: str, value: Any) -> str:
     return str(value) if isinstance(value, str) else repr(value).removesuffix(".0")
 
 
-QUESTIONS: dict[str, Any] = {one.kind: one for one in (Choice, Number, Vector, Below, Tree, Several)}
+QUESTIONS: dict[str, Any] = {one.kind: one for one in (Choice, Number, Vector, Below, Tree, Several, Text, Prefix)}
 """The class of each kind of question."""
 
 

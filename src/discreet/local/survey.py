@@ -18,6 +18,7 @@ from typing import Any
 
 from discreet.errors import NotSupported, VersionError
 from discreet.local.design import Design, make_design
+from discreet.local.lasting import BitFlip, Lasting, Rappor, make_loloha
 from discreet.local.methods import (
     make_number_design,
     make_one_of,
@@ -26,7 +27,18 @@ from discreet.local.methods import (
     read_design,
 )
 from discreet.local.odds import odds_of, read_epsilon, write_epsilon
-from discreet.local.questions import Below, Choice, Number, Several, Tree, Value, Vector, read_question, write_bound
+from discreet.local.questions import (
+    Below,
+    Choice,
+    Number,
+    Several,
+    Text,
+    Tree,
+    Value,
+    Vector,
+    read_question,
+    write_bound,
+)
 from discreet.local.several import describe_design
 
 VERSION = 1
@@ -183,6 +195,63 @@ class Survey:
         question = Several(tuple(questions), tuple(map(read_part, questions.values())))
         return cls(name, question, promise, make_one_of(question, promise))
 
+    @classmethod
+    def lasting(
+        cls,
+        name: str,
+        values: Iterable[Value] | None,
+        epsilon: Any,
+        *,
+        first: Any = None,
+        method: str = "auto",
+        cells: int | None = None,
+        other: Value | None = None,
+        bins: int = 2,
+        bits: int = 32,
+        cohorts: int = 16,
+        hashes: int = 1,
+    ) -> Survey:
+        """A question that is asked again and again; people pay for its whole life when they first answer.
+
+        Parameters
+        ----------
+        name : of the survey.
+        values : what may be answered; None for any text, by RAPPOR.
+        epsilon : of one permanent response.
+        first : of "loloha": what one report alone may tell; by default half of ε.
+        method : "auto" and "loloha"; "bitflip"; "rappor" for text.
+        cells : how many permanent responses are paid for: by default as many as there are bins ("loloha"), else 1.
+        other : the value that everything else counts as.
+        bins : of "loloha", two or more.
+        bits, cohorts, hashes : of "rappor"; of "bitflip", `bits` is how many buckets a device is asked about.
+
+        >>> survey = Survey.lasting("home page", None, epsilon=2, method="rappor")
+        >>> survey.design.cells, float(survey.lifetime)
+        (1, 2.0)
+        """
+        promise = read_epsilon(epsilon)
+        if values is None:
+            keep = odds_of(promise / (2 * hashes))
+            return cls(name, Text(), promise, Rappor(bits, keep, cells or 1, hashes, cohorts, int(first is not None)))
+        question = Choice(tuple(values), other)
+        if method == "bitflip":
+            asked = min(bits, question.size)
+            keep = odds_of(promise / min(2, asked))
+            return cls(name, question, promise, BitFlip(question.size, keep, cells or 1, asked))
+        if method not in ("auto", "loloha"):
+            raise ValueError(
+                f"The `method` of a lasting survey is loloha, bitflip or, for text, rappor. Got {method!r}."
+            )
+        alone = promise / 2 if first is None else read_epsilon(first)
+        if not alone < promise:
+            raise ValueError(f"The `first` of a lasting survey must be below its epsilon. Got {first!r}.")
+        return cls(name, question, promise, make_loloha(question.size, promise, alone, bins, cells))
+
+    @property
+    def lifetime(self) -> Fraction:
+        """What a person pays for all answers together, once: ε, for each cell of a lasting survey."""
+        return self.epsilon * int(getattr(self.design, "cells", 1) if isinstance(self.design, Lasting) else 1)
+
     # -- before anything is collected ----------------------------------------------------------------------------------
 
     def needed(self, error: float, *, confidence: float = 0.95, share: float | None = None) -> int:
@@ -201,9 +270,9 @@ class Survey:
         if not 0 < error < math.inf:
             raise ValueError(f"The `error` of a survey must be a finite number > 0. Got {error!r}.")
         z = NormalDist().inv_cdf((1 + confidence) / 2)
-        if self.question.kind in ("tree", "several"):
+        if self.question.kind in ("tree", "several", "text"):
             raise NotSupported("How many people are needed is said of each question alone.")
-        if self.question.kind in ("choice", "below"):
+        if self.question.kind in ("choice", "below", "prefix"):
             variance = float(self.design.variance(1 / self.question.size if share is None else share))
         else:
             half = float(self.question.ends[1] - self.question.ends[0]) / 2
@@ -266,13 +335,15 @@ class Survey:
         what = {"choice": "one of {} values", "vector": "{} numbers"}.get(kind, "a number").format(
             getattr(self.question, "size", 1)
         )
+        if kind == "text":
+            return f"{self.name}: any text, ε = {write_epsilon(self.lifetime)} for each person"
         if kind in ("tree", "several"):
             what = "a number" if kind == "tree" else f"one of {len(self.question.parts)} questions"
             return f"{self.name}: {what}, ε = {write_epsilon(self.epsilon)} for each person"
         length, error = len_of(self.design), self._example_error()
         return "\n".join(
             [
-                f"{self.name}: {what}, ε = {write_epsilon(self.epsilon)} for each person",
+                f"{self.name}: {what}, ε = {write_epsilon(self.lifetime)} for each person",
                 f"  design          {self.design.method}, {length} number{'s' if length > 1 else ''} a report",
                 f"  people needed   {self.needed(error):,} for {self.question.measure}s within {error:g} (95%)",
             ]
@@ -293,7 +364,13 @@ def len_of(design: Design) -> int:
     """
     if design.method in ("subset", "oue", "sue"):
         return max(1, round(design.supported))
-    lengths = {"hash": 3, "cap": getattr(design, "asked", 1), "cone": design.size}
+    lengths = {
+        "hash": 3,
+        "loloha": 3,
+        "bitflip": getattr(design, "asked", 1),
+        "cap": getattr(design, "asked", 1),
+        "cone": design.size,
+    }
     return lengths.get(design.method, 1)
 
 
