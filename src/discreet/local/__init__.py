@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from discreet.local.distribution import Bisection, Distribution
     from discreet.local.estimate import Estimate
     from discreet.local.heavy import HeavyHitters
+    from discreet.local.models import GradientOracle, LinearRegression, LogisticRegression
     from discreet.local.shuffle import amplified_epsilon
     from discreet.local.survey import Survey
 
@@ -19,7 +20,10 @@ __all__ = [
     "Device",
     "Distribution",
     "Estimate",
+    "GradientOracle",
     "HeavyHitters",
+    "LinearRegression",
+    "LogisticRegression",
     "Report",
     "Survey",
     "amplified_epsilon",
@@ -31,7 +35,10 @@ _HOMES = {
     "Device": "device",
     "Distribution": "distribution",
     "Estimate": "estimate",
+    "GradientOracle": "models",
     "HeavyHitters": "heavy",
+    "LinearRegression": "models",
+    "LogisticRegression": "models",
     "Report": "device",
     "Survey": "survey",
     "amplified_epsilon": "shuffle",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.local import bulk_numbers
-from discreet.local.bulk_numbers import encode_numbers
+from discreet.local.bulk_numbers import encode_numbers, encode_rows
 from discreet.local.coins import answer_direct, choose_mask, draw_below, throw_coins
 from discreet.local.design import Coins, Direct, Hadamard, Hashed, Projective, Subset, Unary
 from discreet.local.lasting import BitFlip, Loloha, Rappor
@@ -85,6 +85,8 @@ def encode_many(question: Any, values: Any, rng: Keystream) -> Any:
         return np.array([known.get(begin, question.size - 1) for begin in begins], np.int64)
     if question.kind == "below":
         return (np.asarray(values, np.float64) < float(Fraction(question.threshold))).astype(np.int64)
+    if question.kind in ("products", "gradient"):
+        return encode_rows(question, *values)
     if question.kind != "choice":
         return encode_numbers(question, values)
     plain = isinstance(values, np.ndarray) or len(set(map(type, values))) == 1

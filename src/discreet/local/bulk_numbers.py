@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import isqrt
 from typing import Any
 
@@ -15,6 +16,7 @@ from discreet.local.lines import Hybrid, Laplace, Line, Table, Window
 from discreet.local.normals import NORMAL
 from discreet.local.odds import ONE
 from discreet.local.questions import GRID
+from discreet.local.rows import residual
 from discreet.mechanisms import samplers
 from discreet.mechanisms.keystream import Keystream
 
@@ -41,6 +43,29 @@ def encode_numbers(question: Any, values: Any) -> Ints:
         longest = np.sqrt((places.astype(np.float64) ** 2).sum(1, keepdims=True)) * (1 + 1e-12) + 1
         places = np.where(longest > GRID, np.trunc(places * (GRID / np.maximum(longest, 1))), places).astype(np.int64)
     return np.asarray(places)
+
+
+def encode_rows(question: Any, X: Any, y: Any) -> Ints:
+    """Products or gradients of rows, as `question.encode` has them; in floats, as `encode_numbers`."""
+    low, high = (np.array([float(Fraction(end)) for end in ends]) for ends in (question.low, question.high))
+    z = np.clip(np.nan_to_num(2 * (np.asarray(X, np.float64) - low) / (high - low) - 1, nan=0.0), -1, 1)
+    t = encode_targets(question, np.asarray(y))
+    if question.kind == "products":
+        above = np.triu_indices(z.shape[1], 1)
+        parts = [z, 2 * z**2 - 1, z[:, above[0]] * z[:, above[1]], z * t[:, None], t[:, None]]
+        return np.asarray(np.rint(np.hstack(parts) * GRID), np.int64)
+    unit = np.column_stack([np.ones(len(z)), z]) / np.sqrt(question.size)
+    eta = unit @ np.array([float(weight) for weight in question.weights])
+    rest = np.array([residual(question.link, a, b) for a, b in zip(eta.tolist(), t.tolist(), strict=True)])
+    return np.asarray(np.trunc(rest[:, None] * unit * (GRID - question.size)), np.int64)
+
+
+def encode_targets(question: Any, y: NDArray[Any]) -> NDArray[np.float64]:
+    """Targets on [-1, 1]."""
+    if question.classes:
+        return np.asarray(np.where(y == question.target[1], 1.0, np.where(y == question.target[0], -1.0, 0.0)))
+    low, high = (float(Fraction(end)) for end in question.target)
+    return np.asarray(np.clip(np.nan_to_num(2 * (y.astype(np.float64) - low) / (high - low) - 1, nan=0.0), -1, 1))
 
 
 # -- one number --------------------------------------------------------------------------------------------------------

@@ -81,8 +81,10 @@ class Cap(Design):
         )
 
     def fits(self, question: Any) -> bool:
-        number = question.kind == "number" and self.size == 1
-        return bool(number or (question.kind == "vector" and question.shape == "cube" and self.size == question.size))
+        if question.kind == "number":
+            return self.size == 1
+        cube = question.kind == "products" or (question.kind == "vector" and question.shape == "cube")
+        return bool(cube and self.size == question.size)
 
     @cached_property
     def sides(self) -> tuple[Counts, Counts]:

@@ -79,7 +79,8 @@ class Cone(Design):
         return 0 <= self.gamma <= 6 << _ANGLE
 
     def fits(self, question: Any) -> bool:
-        return bool(question.kind == "vector" and question.shape == "ball" and self.size == question.size)
+        ball = question.kind == "gradient" or (question.kind == "vector" and question.shape == "ball")
+        return bool(ball and self.size == question.size)
 
     @property
     def ratio(self) -> Fraction:

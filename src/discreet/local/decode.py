@@ -338,7 +338,7 @@ class Signs(Places):
     def moments(self, counts: Ints, n: int) -> tuple[Any, Any]:
         minus, plus = counts.reshape(-1, 2).T
         mean, square = self.outputs[0] * (plus - minus) / n, self.outputs[0] ** 2 * (plus + minus) / n
-        return (mean, square) if self.question.kind == "vector" else (mean[0], square[0])
+        return (mean[0], square[0]) if self.question.kind == "number" else (mean, square)
 
 
 class Directions(Places):

@@ -238,7 +238,7 @@ class Estimate:
         question = self.survey.question
         if question.kind in ("choice", "below", "prefix"):
             return tuple(question.values)
-        return tuple(range(question.size)) if question.kind == "vector" else (self.survey.name,)
+        return (self.survey.name,) if question.kind == "number" else tuple(range(question.size))
 
     @property
     def max_influence(self) -> float:

@@ -91,6 +91,11 @@ def make_design_for(question: Any, epsilon: Fraction) -> Design:
     return choices.choose_design(question.size, epsilon)
 
 
+def make_row_design(question: Any, epsilon: Fraction) -> Design:
+    """The design for products or gradients of a row."""
+    return make_vector_design("auto", question.size, "ball" if question.kind == "gradient" else "cube", epsilon)
+
+
 def make_one_of(question: Any, epsilon: Fraction) -> OneOf:
     """One of the parts of a question, with the whole ε."""
     parts = tuple(make_design_for(part, epsilon) for part in question.parts)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
+from importlib import import_module
 from statistics import NormalDist
 from typing import Any
 
@@ -325,6 +326,8 @@ class Survey:
 
     @classmethod
     def _read(cls, document: dict[str, Any]) -> Survey:
+        if document["question"]["kind"] in ("products", "gradient"):
+            import_module("discreet.local.rows")  # which makes these kinds known
         question = read_question(document["question"])
         return cls(document["name"], question, read_epsilon(document["epsilon"]), read_design(document["design"]))
 
