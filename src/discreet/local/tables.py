@@ -128,6 +128,6 @@ def window_variances(width: int, odds: int, levels: tuple[int, ...]) -> list[flo
 
 def best_laplace(epsilon: Fraction) -> Laplace:
     """Discrete Laplace noise whose steps over the whole range keep the promise together."""
-    steps = _LEVELS - 1
+    steps = min(_LEVELS - 1, max(2, int(32 * epsilon)))  # about 32 of them to a scale: rounding adds next to nothing
     odds = odds_of(epsilon / steps)
-    return Laplace(_LEVELS, odds, min(1 << 20, int(_FAR * steps / float(epsilon)) + 1))
+    return Laplace(steps + 1, odds, min(1 << 20, int(_FAR * steps / float(epsilon)) + 1))
