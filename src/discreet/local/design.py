@@ -51,6 +51,7 @@ class Design:
     odds: int
     method: ClassVar[str] = ""
     kind: ClassVar[str] = "choice"
+    lasting: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         whole = all(_is_whole(getattr(self, f.name)) for f in fields(self))
@@ -317,6 +318,11 @@ class Unary(Design):
 
     def accepts(self, report: Report) -> bool:
         return _sorted_below(report, self.size)
+
+
+def describe_design(design: Any) -> dict[str, Any]:
+    """What a design is made of, as text and whole numbers."""
+    return {"method": design.method, "size": design.size, "odds": str(design.odds), **design.numbers()}
 
 
 # -- which design ------------------------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from discreet.errors import BudgetExceeded, LedgerError, VersionError
-from discreet.local.lasting import Lasting
 from discreet.local.odds import write_epsilon
 from discreet.local.randomise import Bits
 from discreet.local.survey import Survey, read_survey
@@ -156,7 +155,7 @@ class Device:
         value : this person's answer.
         """
         survey = read_survey(survey)
-        if isinstance(survey.design, Lasting):
+        if survey.design.lasting:
             with self._transaction() as connection:
                 return self._answer_again(connection, survey, value)
         with self._connection() as connection:

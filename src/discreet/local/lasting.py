@@ -37,6 +37,7 @@ class Lasting(Design):
     """A design whose permanent responses are kept; `odds` are those of a permanent response."""
 
     cells: int = 1
+    lasting: ClassVar[bool] = True
 
     def settle(self, bits: Bits) -> Settled:
         """What the device keeps for this survey, whatever the value; it is told."""

@@ -4,38 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from discreet.local import design as choices
-from discreet.local.caps import Cap, best_cap, half_cube
-from discreet.local.cones import Cone, best_cone
 from discreet.local.design import Design
-from discreet.local.lasting import BitFlip, Loloha, Rappor
-from discreet.local.lines import Hybrid, Laplace, Table, Window
 from discreet.local.odds import ONE, odds_of
-from discreet.local.several import OneOf
 
-DESIGNS: dict[str, Any] = {
-    "direct": choices.Direct,
-    "coins": choices.Coins,
-    "subset": choices.Subset,
-    "projective": choices.Projective,
-    "hash": choices.Hashed,
-    "oue": choices.Unary,
-    "sue": choices.Unary,
-    "hadamard": choices.Hadamard,
-    "cap": Cap,
-    "table": Table,
-    "window": Window,
-    "hybrid": Hybrid,
-    "laplace": Laplace,
-    "cone": Cone,
-    "one": OneOf,
-    "loloha": Loloha,
-    "rappor": Rappor,
-    "bitflip": BitFlip,
+if TYPE_CHECKING:
+    from discreet.local.lines import Window
+    from discreet.local.several import OneOf
+
+DESIGNS = {
+    **dict.fromkeys(("direct", "coins", "subset", "projective", "hash", "oue", "sue", "hadamard"), "design"),
+    **dict.fromkeys(("table", "window", "hybrid", "laplace"), "lines"),
+    **dict.fromkeys(("loloha", "rappor", "bitflip"), "lasting"),
+    "cap": "caps",
+    "cone": "cones",
+    "one": "several",
 }
-"""The class of each design."""
+"""The module of each design: a device imports those that it is asked for."""
+
+
+def find_design(method: str) -> Any:
+    """The class of a design.
+
+    >>> find_design("cap").__name__
+    'Cap'
+    """
+    module = import_module(f"discreet.local.{DESIGNS[method]}")
+    if method in ("oue", "sue"):
+        return choices.Unary
+    return next(one for one in vars(module).values() if getattr(one, "method", None) == method)
 
 
 def read_design(document: dict[str, Any]) -> Design:
@@ -44,13 +44,14 @@ def read_design(document: dict[str, Any]) -> Design:
     if "parts" in numbers:
         numbers["parts"] = tuple(read_design(part) for part in numbers["parts"])
     method, size, odds = numbers.pop("method"), numbers.pop("size"), int(numbers.pop("odds"))
-    made: Design = DESIGNS[method](size, odds, **numbers)
+    made: Design = find_design(method)(size, odds, **numbers)
     return made
 
 
 def make_number_design(method: str, epsilon: Fraction) -> Design:
     """The design of a method for one number; one bit below ε = 1, the table of least variance from there on."""
     from discreet.local import tables
+    from discreet.local.caps import best_cap
 
     makers: dict[str, Callable[[], Design]] = {
         "auto": lambda: tables.best_table(epsilon) if epsilon >= 1 else best_cap(1, odds_of(epsilon)),
@@ -65,6 +66,9 @@ def make_number_design(method: str, epsilon: Fraction) -> Design:
 
 def make_vector_design(method: str, size: int, shape: str, epsilon: Fraction) -> Design:
     """The design of a method for several numbers: the best cap of the cube, or the best cone of the ball."""
+    from discreet.local.caps import Cap, best_cap, half_cube
+    from discreet.local.cones import Cone, best_cone
+
     odds = odds_of(epsilon)
     if shape == "cube":
         makers: dict[str, Callable[[], Design]] = {
@@ -98,12 +102,16 @@ def make_row_design(question: Any, epsilon: Fraction) -> Design:
 
 def make_one_of(question: Any, epsilon: Fraction) -> OneOf:
     """One of the parts of a question, with the whole ε."""
+    from discreet.local.several import OneOf
+
     parts = tuple(make_design_for(part, epsilon) for part in question.parts)
     return OneOf(len(parts), max(part.odds for part in parts), parts)
 
 
 def make_square_wave(levels: int, epsilon: Fraction) -> Window:
     """The window by which most is told of a distribution: Li et al. 2020."""
+    from discreet.local.lines import Window
+
     odds, rate = odds_of(epsilon), float(epsilon)
     power = odds / ONE
     half = (rate * power - power + 1) / (2 * power * (power - 1 - rate))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from discreet.local.design import Design
+from discreet.local.design import Design, describe_design
 from discreet.local.randomise import Bits, Report
 
 
@@ -58,8 +58,3 @@ class OneOf(Design):
 
     def numbers(self) -> dict[str, Any]:
         return {"parts": [describe_design(part) for part in self.parts]}
-
-
-def describe_design(design: Any) -> dict[str, Any]:
-    """What a design is made of, as text and whole numbers."""
-    return {"method": design.method, "size": design.size, "odds": str(design.odds), **design.numbers()}

@@ -18,8 +18,7 @@ from statistics import NormalDist
 from typing import Any
 
 from discreet.errors import NotSupported, VersionError
-from discreet.local.design import Design, make_design
-from discreet.local.lasting import BitFlip, Lasting, Rappor, make_loloha
+from discreet.local.design import Design, describe_design, make_design
 from discreet.local.methods import (
     make_number_design,
     make_one_of,
@@ -40,7 +39,6 @@ from discreet.local.questions import (
     read_question,
     write_bound,
 )
-from discreet.local.several import describe_design
 
 VERSION = 1
 
@@ -230,6 +228,8 @@ class Survey:
         >>> survey.design.cells, float(survey.lifetime)
         (1, 2.0)
         """
+        from discreet.local.lasting import BitFlip, Rappor, make_loloha
+
         promise = read_epsilon(epsilon)
         if values is None:
             keep = odds_of(promise / (2 * hashes))
@@ -251,7 +251,7 @@ class Survey:
     @property
     def lifetime(self) -> Fraction:
         """What a person pays for all answers together, once: ε, for each cell of a lasting survey."""
-        return self.epsilon * int(getattr(self.design, "cells", 1) if isinstance(self.design, Lasting) else 1)
+        return self.epsilon * (self.design.cells if self.design.lasting else 1)
 
     # -- before anything is collected ----------------------------------------------------------------------------------
 
