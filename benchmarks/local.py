@@ -78,9 +78,8 @@ def importing() -> None:
         for _ in range(5):
             subprocess.run([sys.executable, "-c", code], check=True)
         found.append((time.perf_counter() - start) / 5)
-    print(
-        f"import of the device: {1000 * (found[1] - found[0]):.0f} ms beyond an empty interpreter's {1000 * found[0]:.0f}"
-    )
+    empty, whole = (1000 * one for one in found)
+    print(f"import of the device: {whole - empty:.0f} ms beyond an empty interpreter's {empty:.0f}")
 
 
 def peers(rates: dict[str, tuple[float, float]]) -> None:

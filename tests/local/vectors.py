@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
@@ -38,6 +39,8 @@ def surveys():
     """Surveys of all kinds, and values to answer them with."""
     from discreet.local import Survey
     from discreet.local.heavy import HeavyHitters
+    from discreet.local.methods import make_row_design
+    from discreet.local.rows import Products
 
     names, ways = ["a", "ü", 3, True, "\u2028"], [*range(40), "none of them"]
     yield Survey.choice("smokes", [False, True], "1.5"), [False, True, 0, 1, "yes"]
@@ -58,6 +61,9 @@ def surveys():
     yield Survey.below("below", "2.5", 1), numbers
     yield Survey.distribution("window", 0, 10, 1, levels=64), numbers
     yield Survey.distribution("tree", 0, 10, 2, method="hierarchy", levels=64), numbers
+    rows = [[[1, 20], "yes"], [[0.3, 11.5], "no"], [[2.5, None], "?"], [[1], "no"], None, [[1.1, 29.25], "yes"]]
+    row = Products((0, 10), (2, 30), ("no", "yes"), 1)
+    yield Survey("products", row, 2, make_row_design(row, Fraction(2))), rows
     search = HeavyHitters("prefix", "aü", 4, 1, top=2)
     yield search.survey, ["aaaa", "aüa", "ü", "", None, 3, "aa"]
     mixed = {"a": ["x", "y", "z"], "b": (0, 10), "c": [True, False]}

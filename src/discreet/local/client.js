@@ -370,6 +370,9 @@ function placeNumber(value, [low, under], [high, below]) {
   return (place > 2n * GRID ? 2n * GRID : place) - GRID;
 }
 
+const divideDown = (a, b) => (a >= 0n || a % b === 0n ? a / b : a / b - 1n);
+const countProducts = (d) => 3 * d + (d * (d - 1)) / 2 + 1;
+
 const isBelow = (value, [top, bottom]) => {
   if (typeof value !== "number" || Number.isNaN(value)) return false;
   if (!Number.isFinite(value)) return value < 0;
@@ -381,6 +384,21 @@ const QUESTIONS = {
   below: {
     fits: (_, d) => d.method in CHOICES && d.size === 2,
     encode: (question, value) => (isBelow(value, readBound(question.threshold)) ? 1 : 0),
+  },
+  // the products of a row, [features, target]
+  products: {
+    fits: (question, d) => d.method === "cap" && d.size === countProducts(question.low.length),
+    encode(question, value) {
+      const [x, y] = Array.isArray(value) && value.length === 2 ? value : [null, null];
+      const parts = Array.isArray(x) && x.length === question.low.length ? x : question.low.map(() => null);
+      const z = parts.map((part, i) => placeNumber(part, readBound(question.low[i]), readBound(question.high[i])));
+      const found = question.target.findIndex((one) => one === y);
+      const ends = question.classes ? [] : question.target.map(readBound);
+      const t = !question.classes ? placeNumber(y, ...ends) : found < 0 ? 0n : GRID * BigInt(2 * found - 1);
+      const pairs = z.flatMap((a, i) => z.slice(i + 1).map((b) => divideDown(a * b, GRID)));
+      const squares = z.map((a) => divideDown(2n * a * a, GRID) - GRID);
+      return [...z, ...squares, ...pairs, ...z.map((a) => divideDown(a * t, GRID)), t];
+    },
   },
   // which of some beginnings a text has; the last place is for none of them
   prefix: {
