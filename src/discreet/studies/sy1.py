@@ -130,8 +130,8 @@ def tell(rows: list[Row], sizes: tuple[int, ...], repeats: int) -> str:
                 "Source: local privacy costs ten times the people at worst. Its central noise is read off the data (of",
                 "a constant table it is zero, so that no ε holds), and its local noise is larger than it need be:",
                 f"at n = {last} one bit within ±2 has {ratio:.0f} times less error. For data about zero, cutting at ±2",
-                f"costs nothing. Shifted by 1.5, its squared error at n = {last} is {off:.1f} times that within ±4, and",
-                "what is cut off does not shrink with n: bounds are public facts, and a guess of them costs what it costs.",
+                f"costs nothing. Shifted by 1.5, its squared error at n = {last} is {off:.1f} times that within ±4,",
+                "and what is cut off does not shrink with n: bounds are public facts, and guessing them has its price.",
             ),
         ]
     )

@@ -130,9 +130,8 @@ def tell(rows: list[Row], sizes: tuple[int, ...], repeats: int) -> str:
     """What the source found, what this run found, and why they differ."""
     found = averages(rows, "error", "method", "n")
     lines = [
-        f"SY2. Largest error of {D} proportions (simulated, 0.02 to 0.60; the source's table is not at",
-        f"hand), α = {ALPHA:g};",
-        f"{repeats} repeats (2 at n = 100,000); n = {' '.join(map(str, sizes))}.",
+        f"SY2. Largest error of {D} proportions, 0.02 to 0.60 (simulated: the source's table is not at hand).",
+        f"α = {ALPHA:g}; {repeats} repeats, 2 at n = 100,000; n = {' '.join(map(str, sizes))}.",
     ]
     for method in (*METHODS, "sampling error"):
         lines.append(f"  {method:28}" + " ".join(f"{found[method, n][0]:8.3f}" for n in sizes))
