@@ -3,6 +3,9 @@
 The noise of an unbiased share is about normal, of a variance that follows from the share and the design. The law of the
 shares is learnt from all of them: weights on a grid, by expectation-maximisation; a shrunk share is its mean under that
 law, given the noisy one (Robbins 1956; Kiefer & Wolfowitz 1956).
+
+Of a few values no law can be learnt: they become the nearest shares that add up to 1, none of them negative. The true
+ones are such shares, so that this is never farther from them.
 """
 
 from __future__ import annotations
@@ -14,13 +17,14 @@ from discreet.local.design import Design
 
 Floats = NDArray[np.float64]
 
+_FEW = 50  # values
 _ROUNDS = 200
 _PIECES = 4096  # noisy shares that are told apart
 _GRID = 240
 
 
 def shrink_shares(noisy: Floats, design: Design, n: int) -> Floats:
-    """The posterior mean of each share.
+    """The posterior mean of each share; of a few, the nearest ones that can be.
 
     >>> from discreet.local.design import make_design
     >>> from fractions import Fraction
@@ -29,6 +33,8 @@ def shrink_shares(noisy: Floats, design: Design, n: int) -> Floats:
     >>> bool(shrunk[0] > 0.85), bool(shrunk[1:].max() < 0.01)
     (True, True)
     """
+    if len(noisy) < _FEW:
+        return project_simplex(noisy)
     top = max(float(noisy.max()), 1 / len(noisy))
     grid = choose_grid(noisy, top, deviation(np.zeros(1), design, n)[0])
     sums, places = _bin_shares(noisy)
@@ -40,6 +46,17 @@ def shrink_shares(noisy: Floats, design: Design, n: int) -> Floats:
         weights *= like.T @ (times / mixed) / len(noisy)
     means = like @ (weights * grid) / (like @ weights)
     return np.asarray(means[places])
+
+
+def project_simplex(shares: Floats) -> Floats:
+    """The nearest shares that are not negative and add up to 1.
+
+    >>> project_simplex(np.array([0.8, 0.6, -0.4])).round(3).tolist()
+    [0.6, 0.4, 0.0]
+    """
+    falling = np.sort(shares)[::-1]
+    over = (np.cumsum(falling) - 1) / np.arange(1, len(shares) + 1)
+    return np.asarray(np.maximum(shares - over[np.flatnonzero(falling > over)[-1]], 0))
 
 
 def deviation(shares: Floats, design: Design, n: int) -> Floats:
