@@ -108,7 +108,7 @@ def test_enrolment_pays_or_refuses_whatever_the_value():
 
 def test_averaging_tells_no_more_than_the_response():
     """The best attacker of a value's reports is right no more often than is promised; fresh answers tell it."""
-    d, epsilon, people, times = 20, 2.0, 250, 40
+    d, epsilon, people, times = 20, 2.0, 150, 30
     survey = Survey.lasting("page", list(range(d)), epsilon)
     right, rng = 0, np.random.default_rng(0)
     for _ in range(people):

@@ -28,7 +28,7 @@ def people(n, seed=0):
 @pytest.mark.parametrize("method,least", [("moments", 0.78), ("sgd", 0.78)])
 @pytest.mark.catalogue("LO5")
 def test_classes_are_told(method, least):
-    X, y = people(12_000)
+    X, y = people(8000)
     model = clone(LogisticRegression(2, bounds=BOUNDS, method=method, random_state=1)).fit(X, y)
     assert model.score(*people(4000, 1)) > least
     chances = model.predict_proba(X)
@@ -41,7 +41,7 @@ def test_classes_are_told(method, least):
 @pytest.mark.parametrize("link", ["identity", "log"])
 def test_numbers_are_predicted(link):
     rng = np.random.default_rng(2)
-    X = rng.uniform(-1, 1, (30_000, 2))
+    X = rng.uniform(-1, 1, (15_000, 2))
     mean = X @ [1.0, -0.5] if link == "identity" else 4 * np.exp(X @ [0.6, 0.3] - 1)
     y = mean + rng.normal(0, 0.1, len(X)) if link == "identity" else rng.poisson(mean)
     target = (-2, 2) if link == "identity" else (0, 4)

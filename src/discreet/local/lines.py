@@ -7,9 +7,9 @@ output is the level, so that means of outputs are unbiased.
 | design | report | worst n·variance on [-1, 1] at ε = 0.5, 1, 2, 4 |
 | --- | --- | --- |
 | `Cap` of one coordinate (one bit) | a sign | 16.7, 4.68, 1.72, 1.08 |
-| `Table` (least variance) | a column | 16.0, 3.99, 0.867, 0.130 |
-| `Hybrid` | one bit, or a place | 16.7, 4.29, 1.04, 0.219 |
-| `Window` (piecewise) | a place | 21.2, 5.22, 1.23, 0.241 |
+| `Table` (least variance) | a column | 16.0, 4.00, 0.873, 0.130 |
+| `Hybrid` | one bit, or a place | 16.7, 4.27, 0.982, 0.156 |
+| `Window` (piecewise) | a place | 21.1, 5.07, 1.09, 0.162 |
 | `Laplace` | a place | 32, 8, 2, 0.5 |
 
 References: Duchi, Jordan & Wainwright 2013; Wang et al. 2019 (piecewise, hybrid); Chaudhuri, Guo & Rabbat 2022
