@@ -14,7 +14,6 @@ from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
-from statistics import NormalDist
 from typing import Any
 
 from discreet.errors import NotSupported, VersionError
@@ -270,6 +269,8 @@ class Survey:
         """
         if not 0 < error < math.inf:
             raise ValueError(f"The `error` of a survey must be a finite number > 0. Got {error!r}.")
+        from statistics import NormalDist  # not on a device, where it costs more than all the rest
+
         z = NormalDist().inv_cdf((1 + confidence) / 2)
         if self.question.kind in ("tree", "several", "text"):
             raise NotSupported("How many people are needed is said of each question alone.")
