@@ -74,7 +74,7 @@ bench: $(VENV)/.installed-test  ## speed and accuracy next to peers, into benchm
 	$(BIN)/python benchmarks $(if $(QUICK),--quick)
 
 studies: $(VENV)/.installed-test  ## figures of the sources, re-run, in output/studies/ (FLAGS="--data DIR", or --quick)
-	for study in sy3 sy4 sy5 sy6 sy8 sy9 people; do $(BIN)/python -m discreet.studies $$study $(FLAGS) || exit; done
+	for study in sy1 sy2 sy3 sy3local sy4 sy5 sy6 sy8 sy9 people; do $(BIN)/python -m discreet.studies $$study $(FLAGS) || exit; done
 
 format: $(VENV)/.installed-check  ## put the code in order
 	$(BIN)/ruff check --fix --quiet src tests benchmarks examples

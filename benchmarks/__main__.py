@@ -29,6 +29,7 @@ PACKAGES = ("discreet", "numpy", "scipy", "scikit-learn", "polars", "pyarrow")
 # name: what it takes in full, and when in a hurry (None: not then)
 SCRIPTS: dict[str, tuple[list[str], list[str] | None]] = {
     "noise": ([], []),
+    "local": ([], []),
     "accounting": ([], []),
     "sums": ([], ["100000"]),
     "linear": ([], ["--quick"]),

@@ -50,7 +50,7 @@ TIERS = (
         "preprocessing",
         "features",
     ),
-    ("stats", "models", "audit"),
+    ("stats", "models", "local", "audit"),
     ("checks", "evaluate", "plots"),
     ("studies",),
     ("cli",),
@@ -116,6 +116,16 @@ def test_pseudonyms_know_nothing_of_private_release():
                 "atomic",
                 "progress",
             }, path
+
+
+def test_a_device_needs_no_numpy():
+    """What runs on a person's device imports nothing but the standard library."""
+    code = (
+        "import sys; from discreet.local import Device, Report, Survey; "
+        "print([m for m in ('numpy', 'cryptography') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
 
 
 HEAVY = ("sklearn", "scipy", "matplotlib", "pandas", "polars", "rich", "dp_accounting", "mpmath")

@@ -10,10 +10,13 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.linear_model import Ridge
 
-from discreet.studies import STUDIES, common, people, run, sy3, sy4, sy8, sy9
+from discreet.studies import STUDIES, common, people, run, sy2, sy3, sy3local, sy4, sy8, sy9
 from discreet.studies.__main__ import main
 
 COLUMNS = {
+    "sy1": ("method", "epsilon", "n", "shift", "repeat", "squared_error"),
+    "sy2": ("method", "n", "repeat", "error"),
+    "sy3local": ("method", "alpha", "repeat", "accuracy", "auc"),
     "sy3": ("method", "epsilon", "n", "repeat", "accuracy", "coefficient_error", "auc", "roc"),
     "sy4": ("panel", "rule", "p1", "p2", "p3", "method", "n", "epsilon", "repeat", "accuracy"),
     "sy5": ("panel", "method", "n", "d", "public", "epsilon", "correlation", "standard_error", "relative"),
@@ -23,6 +26,9 @@ COLUMNS = {
     "people": ("way", "epsilon", "repeat", "measure", "value"),
 }
 VALUES = {
+    "sy1": "squared_error",
+    "sy2": "error",
+    "sy3local": "accuracy",
     "sy3": "auc",
     "sy4": "accuracy",
     "sy5": "correlation",
@@ -63,6 +69,28 @@ def test_outcomes_are_saved_whole_or_not_at_all(tmp_path):
     with pytest.raises(ValueError):
         common.save(odd, "x", tmp_path)
     assert (tmp_path / "x.csv").read_text().splitlines() == ["a", "1"] and len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.catalogue("SY1")
+def test_a_mean_of_everybodys_own_noise(tmp_path, capsys):
+    rows, text = quick("sy1", tmp_path, capsys)
+    check("sy1", tmp_path, rows, text)
+    assert "NOT PRIVATE" in text and {row["shift"] for row in rows} == {"0", "1.5"}
+
+
+@pytest.mark.catalogue("SY2")
+def test_proportions_of_everybodys_own_noise(tmp_path, capsys):
+    rows, text = quick("sy2", tmp_path, capsys)
+    check("sy2", tmp_path, rows, text)
+    assert "not at hand" in text and "α = 1" in text
+    # an audit that fails: a report must be the vector on average
+    assert abs(sy2.slope(False) - 0.573) < 0.02 and abs(sy2.slope(True) - 1.146) < 0.03
+
+
+def test_classes_of_everybodys_own_noise(tmp_path, capsys):
+    rows, text = quick("sy3local", tmp_path, capsys)
+    check("sy3local", tmp_path, rows, text)
+    assert "nothing is learnt" in text and abs(sy3local.tied_epsilon(0.1) - 0.9986) < 1e-4
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ ERRORS = {
     "init": ["init", "visits.csv"],
     "frontier": ["frontier", "visits.csv", "-t", "cost", "-o", "f.png"],
     "audit": ["audit", "lineal"],
-    "study": ["study", "sy1"],
+    "study": ["study", "sy0"],
     "anonymise": ["anonymise", "visits.csv", "-q", "age", "-o", "x.txt"],
     "risk": ["risk", "visits.csv", "-q", "agee", "-o", "r.txt"],
     "ledger": ["ledger", "show", "none.ledger"],

@@ -16,7 +16,10 @@ from pathlib import Path
 __all__ = ["STUDIES", "run"]
 
 STUDIES = {
+    "sy1": "a mean against the number of people, in the centre and with everybody's own noise",
+    "sy2": "27 proportions with everybody's own noise: largest error of six ways to ask",
     "sy3": "gender by height and weight: accuracy, ROC and coefficients of private classifiers",
+    "sy3local": "the same, everybody answering once with their own noise",
     "sy4": "budget split, and accuracy against ε and n on synthetic data",
     "sy5": "drug sensitivity: trade-offs and five methods",
     "sy6": "UCI regression: SSP and AdaSSP, how much noise, how rows are bounded, intercept, clipping",
@@ -45,9 +48,9 @@ def run(
     out : the folder of figure and numbers; else ./output/studies.
     jobs : processes; 1 if quick, else as many as there are cores.
 
-    >>> run("sy1", quick=True)
+    >>> run("sy0", quick=True)
     Traceback (most recent call last):
-    ValueError: The study must be one of sy3, sy4, sy5, sy6, sy8, sy9, people. Got 'sy1'.
+    ValueError: The study must be one of sy1, sy2, sy3, sy3local, sy4, sy5, sy6, sy8, sy9, people. Got 'sy0'.
     """
     from discreet.studies.common import save
 

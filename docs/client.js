@@ -1,0 +1,1 @@
+../src/discreet/local/client.js

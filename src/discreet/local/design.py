@@ -1,0 +1,395 @@
+"""Designs: how one of d values is reported, what that tells on average, and which design a survey should take.
+
+A report *supports* the values whose set it is in. A person's own value is supported with probability p, any other with
+probability q, so (share of supporting reports − q)/(p − q) is an unbiased estimate of a share, of variance
+c(1 − c)/(n(p − q)²), c the expected share of supporting reports. p and q are the fractions that are drawn by.
+
+| design | report | n·variance of a rare value at d = 100, ε = 1 |
+| --- | --- | --- |
+| `Direct` (k-ary; Warner's for two) | a value | 34 |
+| `Coins` (two values) | a value | as Warner's, ε ≥ ln 3 with fair coins |
+| `Subset` | s values | 3.59 |
+| `Projective` | a point | 3.69 |
+| `Hashed` (OLH) | a hash and a bin | 3.69 |
+| `Unary` (OUE) | about d/(e^ε + 1) values | 3.68 |
+| `Unary` (SUE) | about d/(e^(ε/2) + 1) values | 3.92 |
+| `Hadamard` | a row | 4.68 |
+
+References: Warner 1965; Kairouz, Bonawitz & Ramage 2016; Ye & Barg 2018 (subsets); Wang et al. 2017 (OUE, OLH);
+Acharya, Sun & Zhang 2019 (Hadamard); Feldman, Nelson, Nguyen & Talwar 2022 (projective geometry).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from discreet.local import randomise
+from discreet.local.odds import ONE, odds_of
+from discreet.local.randomise import Bits, Report, count_points
+
+MERSENNE = (1 << 31) - 1  # the field of hashes
+_CELLS = 1 << 24  # of the table by which reports of a projective design are decoded
+
+
+@dataclass(frozen=True)
+class Design:
+    """How one of `size` values is reported.
+
+    Parameters
+    ----------
+    size : how many values there are.
+    odds : W, in 2^48ths: a set is drawn from W times as likely as chance would have it, 2^48 for none.
+    """
+
+    size: int
+    odds: int
+    method: ClassVar[str] = ""
+    kind: ClassVar[str] = "choice"
+    lasting: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        whole = all(_is_whole(getattr(self, f.name)) for f in fields(self))
+        if not whole or self.size < 2 or self.odds <= ONE or not self._sound():
+            raise ValueError(f"The numbers of a design by {self.method!r} do not fit together.")
+
+    def _sound(self) -> bool:
+        return True
+
+    @property
+    def ratio(self) -> Fraction:
+        """By what factor two values' probabilities of a report differ at most."""
+        return Fraction(self.odds, ONE)
+
+    @property
+    def own(self) -> Fraction:
+        """p: the probability that a report supports the value that was given."""
+        raise NotImplementedError
+
+    @property
+    def other(self) -> Fraction:
+        """q: the probability that it supports another."""
+        raise NotImplementedError
+
+    @cached_property
+    def rates(self) -> tuple[float, float]:
+        """P and q."""
+        return float(self.own), float(self.other)
+
+    @property
+    def supported(self) -> float:
+        """How many values a report supports, on average over values."""
+        p, q = self.rates
+        return p + (self.size - 1) * q
+
+    def variance(self, share: float = 0.0) -> float:
+        """The variance of the estimate of a share, times n."""
+        p, q = self.rates
+        c = q + share * (p - q)
+        return c * (1 - c) / (p - q) ** 2
+
+    @property
+    def spread(self) -> float:
+        """The largest variance of what is estimated, on [-1, 1] if it is a mean; times n."""
+        return self.variance()
+
+    def answer(self, value: int, bits: Bits) -> Report:
+        """A report of the value."""
+        raise NotImplementedError
+
+    def accepts(self, report: Report) -> bool:
+        """Whether a report could have been made by this design."""
+        raise NotImplementedError
+
+    def fits(self, question: Any) -> bool:
+        """Whether the design is for the question."""
+        return question.kind in (self.kind, "below", "prefix") and self.size == question.size
+
+    def numbers(self) -> dict[str, Any]:
+        """What the design is made of, without the number of values and the odds."""
+        return {field.name: _as_lists(getattr(self, field.name)) for field in fields(self)[2:]}
+
+
+def _is_whole(value: Any) -> bool:
+    return all(map(_is_whole, value)) if isinstance(value, tuple) else type(value) is int
+
+
+def _as_lists(value: Any) -> Any:
+    return [_as_lists(part) for part in value] if isinstance(value, tuple) else value
+
+
+def _one_below(report: Report, limit: int) -> bool:
+    return len(report) == 1 and 0 <= report[0] < limit
+
+
+def _sorted_below(report: Report, limit: int) -> bool:
+    ascending = all(a < b for a, b in pairwise(report))
+    return ascending and (not report or (report[0] >= 0 and report[-1] < limit))
+
+
+@dataclass(frozen=True)
+class Direct(Design):
+    """The value itself, or one of the others."""
+
+    method: ClassVar[str] = "direct"
+
+    @property
+    def own(self) -> Fraction:
+        return Fraction(self.odds, self.odds + (self.size - 1) * ONE)
+
+    @property
+    def other(self) -> Fraction:
+        return Fraction(ONE, self.odds + (self.size - 1) * ONE)
+
+    def answer(self, value: int, bits: Bits) -> Report:
+        return randomise.answer_direct(bits, value, self.size, self.odds)
+
+    def accepts(self, report: Report) -> bool:
+        return _one_below(report, self.size)
+
+
+@dataclass(frozen=True)
+class Coins(Direct):
+    """Yes or no, by two coins; the law of Warner's answer at the same odds."""
+
+    method: ClassVar[str] = "coins"
+
+    def _sound(self) -> bool:
+        return self.size == 2
+
+    def answer(self, value: int, bits: Bits) -> Report:
+        return randomise.answer_coins(bits, value, self.odds)
+
+
+@dataclass(frozen=True)
+class Subset(Design):
+    """A set of `chosen` values."""
+
+    chosen: int = 1
+    method: ClassVar[str] = "subset"
+
+    def _sound(self) -> bool:
+        return 1 <= self.chosen < self.size
+
+    @property
+    def own(self) -> Fraction:
+        inside = self.chosen * self.odds
+        return Fraction(inside, inside + (self.size - self.chosen) * ONE)
+
+    @property
+    def other(self) -> Fraction:
+        return (self.chosen - self.own) / (self.size - 1)
+
+    def answer(self, value: int, bits: Bits) -> Report:
+        return randomise.answer_subset(bits, value, self.size, self.chosen, self.odds)
+
+    def accepts(self, report: Report) -> bool:
+        return len(report) == self.chosen and _sorted_below(report, self.size)
+
+
+@dataclass(frozen=True)
+class Hadamard(Design):
+    """A row of a Hadamard matrix of `order` rows in which the value's column is likely to be +1."""
+
+    order: int = 4
+    method: ClassVar[str] = "hadamard"
+
+    def _sound(self) -> bool:
+        return self.order.bit_count() == 1 and self.size < self.order <= _CELLS
+
+    @property
+    def own(self) -> Fraction:
+        return Fraction(self.odds, self.odds + ONE)
+
+    @property
+    def other(self) -> Fraction:
+        return Fraction(1, 2)
+
+    def answer(self, value: int, bits: Bits) -> Report:
+        return randomise.answer_hadamard(bits, value, self.order, self.odds)
+
+    def accepts(self, report: Report) -> bool:
+        return _one_below(report, self.order)
+
+
+@dataclass(frozen=True)
+class Projective(Design):
+    """A point of the projective space of `t` coordinates modulo the prime `q`, likely to be on the value's plane."""
+
+    q: int = 2
+    t: int = 2
+    method: ClassVar[str] = "projective"
+
+    def _sound(self) -> bool:
+        return is_prime(self.q) and self.t >= 2 and self.q**self.t <= _CELLS and self.size <= self.points
+
+    @cached_property
+    def points(self) -> int:
+        """How many there are."""
+        return count_points(self.q, self.t)
+
+    @property
+    def own(self) -> Fraction:
+        inside = count_points(self.q, self.t - 1)
+        return Fraction(inside * self.odds, inside * self.odds + (self.points - inside) * ONE)
+
+    @property
+    def other(self) -> Fraction:
+        inside, both = count_points(self.q, self.t - 1), count_points(self.q, self.t - 2)
+        whole = inside * self.odds + (self.points - inside) * ONE
+        return Fraction(both * self.odds + (inside - both) * ONE, whole)
+
+    def answer(self, value: int, bits: Bits) -> Report:
+        return randomise.answer_projective(bits, value, self.q, self.t, self.odds)
+
+    def accepts(self, report: Report) -> bool:
+        return _one_below(report, self.points)
+
+
+@dataclass(frozen=True)
+class Hashed(Design):
+    """A hash x ↦ (a·x + b) mod `prime` mod `bins`, drawn by the person, and the value's bin, answered directly."""
+
+    bins: int = 2
+    prime: int = MERSENNE
+    method: ClassVar[str] = "hash"
+
+    def _sound(self) -> bool:
+        return 2 <= self.bins <= self.prime and self.size <= self.prime <= MERSENNE and is_prime(self.prime)
+
+    @property
+    def own(self) -> Fraction:
+        return Fraction(self.odds, self.odds + (self.bins - 1) * ONE)
+
+    @property
+    def other(self) -> Fraction:
+        # two different values are sent to two different residues, all pairs as likely: exact, not 1/bins
+        few, more = divmod(self.prime, self.bins)
+        pairs = more * (few + 1) * few + (self.bins - more) * few * (few - 1)
+        together = Fraction(pairs, self.prime * (self.prime - 1))
+        return together * self.own + (1 - together) * (1 - self.own) / (self.bins - 1)
+
+    def answer(self, value: int, bits: Bits) -> Report:
+        return randomise.answer_hash(bits, value, self.bins, self.prime, self.odds)
+
+    def accepts(self, report: Report) -> bool:
+        if len(report) != 3:
+            return False
+        a, b, heard = report
+        return 1 <= a < self.prime and 0 <= b < self.prime and 0 <= heard < self.bins
+
+
+@dataclass(frozen=True)
+class Unary(Design):
+    """A coin for each value; "oue": the own one is fair. "sue": the own one and the others are mirror images."""
+
+    symmetric: int = 0
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        """Its name."""
+        return "sue" if self.symmetric else "oue"
+
+    def _sound(self) -> bool:
+        return self.symmetric in (0, 1)
+
+    @property
+    def ratio(self) -> Fraction:
+        return Fraction(self.odds, ONE) ** (2 if self.symmetric else 1)
+
+    @property
+    def own(self) -> Fraction:
+        return 1 - self.other if self.symmetric else Fraction(1, 2)
+
+    @property
+    def other(self) -> Fraction:
+        return Fraction(ONE, self.odds + ONE)
+
+    def answer(self, value: int, bits: Bits) -> Report:
+        whole = self.odds + ONE
+        return randomise.answer_unary(
+            bits, value, self.size, (self.odds, whole) if self.symmetric else (1, 2), (ONE, whole)
+        )
+
+    def accepts(self, report: Report) -> bool:
+        return _sorted_below(report, self.size)
+
+
+def describe_design(design: Any) -> dict[str, Any]:
+    """What a design is made of, as text and whole numbers."""
+    return {"method": design.method, "size": design.size, "odds": str(design.odds), **design.numbers()}
+
+
+# -- which design ------------------------------------------------------------------------------------------------------
+
+METHODS = ("auto", "direct", "coins", "subset", "projective", "hash", "oue", "sue", "hadamard")
+
+
+def make_design(method: str, size: int, epsilon: Fraction) -> Design:
+    """The design of a method for so many values, its numbers chosen so that the variance is least.
+
+    >>> make_design("auto", 100, Fraction(1))
+    Projective(size=100, odds=765128314358509, q=3, t=5)
+    """
+    odds = odds_of(epsilon)
+    makers: dict[str, Callable[[], Design]] = {
+        "auto": lambda: choose_design(size, epsilon),
+        "direct": lambda: Direct(size, odds),
+        "coins": lambda: Coins(size, odds),
+        "subset": lambda: best_subset(size, odds),
+        "projective": lambda: best_projective(size, odds),
+        "hash": lambda: Hashed(size, odds, min(max(2, round(odds / ONE) + 1), MERSENNE)),
+        "oue": lambda: Unary(size, odds),
+        "sue": lambda: Unary(size, odds_of(epsilon / 2), 1),
+        "hadamard": lambda: Hadamard(size, odds, 1 << size.bit_length()),
+    }
+    if method not in makers:
+        raise ValueError(f"The `method` of a choice must be one of {', '.join(METHODS)}. Got {method!r}.")
+    if method == "coins" and size != 2:
+        raise ValueError(f"Two coins answer a question with two values. Got {size}. Hint: method='auto'.")
+    return makers[method]()
+
+
+def choose_design(size: int, epsilon: Fraction) -> Design:
+    """The shortest report whose variance is within 1.1 of the best subset's: a value, a point, or else the subset."""
+    odds = odds_of(epsilon)
+    subset = best_subset(size, odds)
+    shorter: list[Design] = [Direct(size, odds)]
+    if size > 2:
+        shorter.append(best_projective(size, odds))
+    return next((one for one in shorter if one.variance() <= 1.1 * subset.variance()), subset)
+
+
+def best_subset(size: int, odds: int) -> Subset:
+    """The subset selection of least variance."""
+    middle = size / (odds / ONE + 1)
+    near = {min(max(1, math.floor(middle) + step), size - 1) for step in (-1, 0, 1, 2)}
+    return min((Subset(size, odds, chosen) for chosen in sorted(near)), key=Design.variance)
+
+
+def best_projective(size: int, odds: int) -> Projective:
+    """The projective design of least variance whose table is of a size to be decoded."""
+    found = []
+    for q in filter(is_prime, range(2, math.isqrt(_CELLS) + 1)):
+        t = next(t for t in range(2, 64) if count_points(q, t) >= size)
+        if q**t <= _CELLS:
+            found.append(Projective(size, odds, q, t))
+        if q > 4 * (odds / ONE + 1) and found:
+            break
+    if not found:
+        raise ValueError(f"A projective design is for fewer values than {size}. Hint: method='hash'.")
+    return min(found, key=Design.variance)
+
+
+def is_prime(n: int) -> bool:
+    """Whether a number is prime.
+
+    >>> [n for n in range(12) if is_prime(n)]
+    [2, 3, 5, 7, 11]
+    """
+    return n > 1 and all(n % k for k in range(2, math.isqrt(n) + 1))

@@ -1,0 +1,308 @@
+"""Estimate: the collector's side. Reports are added up; shares and means follow, with the noise that is in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from discreet.budget import Budget
+from discreet.errors import NotSupported
+from discreet.events import Pure
+from discreet.local.decode import DECODERS, Decoder, Ints, Mixture
+from discreet.local.device import VERSION, Report
+from discreet.local.distribution import Distribution, make_consistent, reconstruct, rise
+from discreet.local.lasting import Rappor
+from discreet.local.lines import Window
+from discreet.local.shrink import shrink_shares
+from discreet.local.survey import Survey, read_survey
+from discreet.local.words import decode_words
+from discreet.release import Release
+
+Floats = NDArray[np.float64]
+
+
+class Estimate:
+    """Shares, means or mean vectors, from reports.
+
+    Parameters
+    ----------
+    survey : the survey, or its JSON.
+
+    Attributes
+    ----------
+    n : how many reports were counted.
+    refused : how many were not: of another survey, or impossible ones. Nothing else of them is kept.
+
+    Notes
+    -----
+    A report is private before it gets here, so all of this is post-processing: it may be looked at, added up, and kept.
+    Estimates are unbiased, and so may be below 0 or above 1. The standard deviation and the interval are of the noise
+    *and* of who was asked: what is estimated is the share in the population that the people are drawn from.
+
+    Examples
+    --------
+    >>> from discreet.local import Device
+    >>> survey = Survey.choice("browser", ["A", "B", "C"], epsilon=2)
+    >>> tally = Estimate(survey)
+    >>> for browser in ["A"] * 300 + ["B"] * 100:
+    ...     tally.add(Device(budget=2).answer(survey, browser))
+    >>> tally.n, tally.refused, bool(abs(tally.value[0] - 0.75) < 0.3)
+    (400, 0, True)
+    """
+
+    def __init__(self, survey: Survey | str | dict[str, Any]) -> None:
+        self.survey = read_survey(survey)
+        self.n = self.refused = 0
+        self._decoder: Decoder = DECODERS[type(self.survey.design)](self.survey.design, self.survey.question)
+        self._counts: Ints = np.zeros(self._decoder.cells, np.int64)
+
+    # -- reports -------------------------------------------------------------------------------------------------------
+
+    def add(self, report: Any) -> None:
+        """Count a report: a `Report`, its JSON or dictionary. One that cannot be is refused, and counted as such."""
+        numbers = read_report(report, self.survey)
+        if numbers is None or not self.survey.design.accepts(numbers):
+            self.refused += 1
+            return
+        self.n += 1
+        self._counts += self._decoder.tally(self._decoder.stack([numbers]))
+
+    def add_many(self, reports: Any) -> None:
+        """Count many: an array as `answer_many` returns it, a column of such numbers, or a list of reports."""
+        if isinstance(reports, dict):
+            self._add_parts(reports)
+            return
+        if isinstance(reports, (list, tuple)) and any(isinstance(one, (Report, dict, str)) for one in reports):
+            self._add_each(reports)
+            return
+        rows = np.asarray(reports)
+        if rows.dtype == object and rows.ndim == 1 and len(rows):  # a column of lists
+            self._add_rows([tuple(row) if np.ndim(row) else (row,) for row in rows])
+            return
+        sound = self._decoder.sound(rows)
+        self.refused += int(len(rows) - sound.sum())
+        rows = rows if sound.all() else rows[sound]
+        if len(rows):
+            self.n += len(rows)
+            self._counts += self._decoder.tally(rows)
+
+    def _add_parts(self, reports: dict[int, Any]) -> None:
+        """Reports of one of several questions, by its number."""
+        if not isinstance(self._decoder, Mixture) or not set(reports) <= set(range(len(self._decoder.parts))):
+            raise ValueError("These reports are by question, and this survey has no such questions.")
+        kept = {}
+        for i, rows in reports.items():
+            sound = self._decoder.parts[i].sound(np.asarray(rows))
+            self.refused += int(len(rows) - sound.sum())
+            kept[i] = np.asarray(rows)[sound]
+        self.n += sum(map(len, kept.values()))
+        self._counts += self._decoder.tally(kept)
+
+    def _add_each(self, reports: Iterable[Any]) -> None:
+        read = [read_report(report, self.survey) for report in reports]
+        self.refused += sum(numbers is None for numbers in read)
+        self._add_rows([numbers for numbers in read if numbers is not None])
+
+    def _add_rows(self, rows: list[tuple[int, ...]]) -> None:
+        sound = [row for row in rows if _are_whole(row) and self.survey.design.accepts(row)]
+        self.refused += len(rows) - len(sound)
+        if sound:
+            self.n += len(sound)
+            self._counts += self._decoder.tally(self._decoder.stack(sound))
+
+    def merge(self, other: Estimate) -> Estimate:
+        """Both together; of the same survey."""
+        if other.survey.digest != self.survey.digest:
+            raise ValueError("Estimates of two surveys cannot be merged.")
+        both = Estimate(self.survey)
+        both.n, both.refused = self.n + other.n, self.refused + other.refused
+        both._counts = self._counts + other._counts
+        return both
+
+    @classmethod
+    def from_counts(cls, survey: Survey | str | dict[str, Any], counts: Any, n: int) -> Estimate:
+        """From sums of reports alone, as a collector of secret shares hands them over.
+
+        Parameters
+        ----------
+        survey : the survey.
+        counts : how many reports there are of each kind ("direct": a value, "hadamard": a row, "projective": a point),
+            or how many support each value ("subset", "oue", "sue", "hash"); for numbers, what `counts` of another
+            estimate has.
+        n : how many people reported.
+
+        >>> survey = Survey.choice("smokes", [False, True], epsilon=1)
+        >>> Estimate.from_counts(survey, [640, 360], 1000).value.round(2).tolist()
+        [0.8, 0.2]
+        """
+        made = cls(survey)
+        found = np.asarray(counts)
+        if found.shape != made._counts.shape or found.dtype.kind not in "iu":
+            raise ValueError(
+                f"The `counts` of this survey must be {made._decoder.cells} whole numbers. Got shape {found.shape}."
+            )
+        if not made._decoder.check(found, n):
+            raise ValueError("The `counts` of a survey must be those of n reports, within 0 and n.")
+        made.n, made._counts = int(n), found.astype(np.int64)
+        return made
+
+    @property
+    def counts(self) -> Ints:
+        """What the reports add up to: what `from_counts` takes."""
+        return self._counts.copy()
+
+    # -- SOLVE ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def value(self) -> Any:
+        """The share of each value, or the mean, or the mean vector; unbiased."""
+        return self._decoder.value(self._counts, self._some())
+
+    @property
+    def std(self) -> Any:
+        """Its standard deviation."""
+        return self._decoder.std(self._counts, self._some())
+
+    def interval(self, confidence: float = 0.95) -> tuple[Any, Any]:
+        """An interval of it, for each value."""
+        return self._decoder.interval(self._counts, self._some(), float(norm.ppf((1 + confidence) / 2)))
+
+    def part(self, name: str) -> Estimate:
+        """The estimate of one of several questions, from those who answered it."""
+        if not isinstance(self._decoder, Mixture) or name not in getattr(self.survey.question, "names", ()):
+            raise ValueError(f"The survey {self.survey.name!r} has no question {name!r} among several.")
+        i = self.survey.question.names.index(name)
+        n, counts = self._decoder.split(self._counts)[i]
+        question, design = self.survey.question.parts[i], self.survey.design.parts[i]
+        alone = Survey(f"{self.survey.name}: {name}", question, self.survey.epsilon, design)
+        return Estimate.from_counts(alone, counts, n)
+
+    def words(self, candidates: Sequence[str], *, unbiased: bool = False) -> dict[str, tuple[float, float]]:
+        """Shares of words, of a RAPPOR survey, with their standard deviations.
+
+        Parameters
+        ----------
+        candidates : words that may have been said; what others said is spread over them.
+        unbiased : by least squares, for values of which some are below zero; else none is.
+        """
+        if not isinstance(self.survey.design, Rappor):
+            raise NotSupported("Words are of a survey of text. Hint: `value` has the shares of a choice.")
+        decoder: Any = self._decoder
+        people, _ = decoder.split(self._counts)
+        n = self._some()
+        return decode_words(self.survey.design, decoder.value(self._counts, n), people, list(candidates), unbiased)
+
+    def distribution(self) -> Distribution:
+        """The distribution of a number; of a survey made by `Survey.distribution`."""
+        n, question, design = self._some(), self.survey.question, self.survey.design
+        if question.kind == "tree":
+            tree: Any = self._decoder
+            levels = [np.asarray(shares) for shares in tree.value(self._counts, n)]
+            mass = rise(make_consistent(levels, question.base))
+            edges = np.linspace(0, 1, len(mass) + 1)
+        elif isinstance(design, Window) and type(design) is Window:
+            mass = reconstruct(self._counts, design)
+            # a level is a point of the grid: its cell is half a step to either side
+            edges = np.clip((np.arange(design.size + 1) - 0.5) / (design.size - 1), 0, 1)
+        else:
+            raise NotSupported("This survey tells a mean. Hint: Survey.distribution tells a distribution.")
+        low, high = map(float, question.ends)
+        return Distribution(low + (high - low) * edges, mass)
+
+    def shares(self, *, shrink: bool = True) -> Floats:
+        """The shares; with `shrink`, drawn towards what shares are like here, within 0 and 1.
+
+        Shrunk shares are closer to the truth, most of all where there are many values, but biased: they come without
+        standard deviations and intervals. Empirical Bayes: the noise is known, and so the law of the shares can be
+        learnt from all of them together.
+        """
+        if self.survey.question.kind != "choice":
+            raise NotSupported("Shares are of a choice. Hint: `value` is the mean of a number or a vector.")
+        return shrink_shares(self.value, self.survey.design, self._some()) if shrink else np.asarray(self.value)
+
+    def table(self, confidence: float = 0.95) -> list[dict[str, Any]]:
+        """For each value its share or mean, the standard deviation, and the ends of the interval."""
+        if isinstance(self._decoder, Mixture):
+            raise NotSupported("There is a table for each question. Hint: `part(name).table()`, or `distribution()`.")
+        low, high = self.interval(confidence)
+        columns = [np.atleast_1d(column).tolist() for column in (self.value, self.std, low, high)]
+        names = ("value", self.survey.question.measure, "std", "low", "high")
+        return [dict(zip(names, row, strict=True)) for row in zip(self._labels(), *columns, strict=True)]
+
+    def _labels(self) -> tuple[Any, ...]:
+        question = self.survey.question
+        if question.kind in ("choice", "below", "prefix"):
+            return tuple(question.values)
+        return (self.survey.name,) if question.kind == "number" else tuple(range(question.size))
+
+    @property
+    def max_influence(self) -> float:
+        """By how much one report, an invented one, can move a share or a mean.
+
+        It grows as ε falls, whatever the design. No survey can tell liars: let people report once, known to be people.
+        """
+        return self._decoder.influence / self._some()
+
+    def release(self, confidence: float = 0.95) -> Release:
+        """The answer with all that is to be known of it."""
+        epsilon = float(self.survey.epsilon)
+        return Release(
+            name=self.survey.name,
+            value=self.value,
+            std=self.std,
+            event=Pure(epsilon),
+            budget=Budget(epsilon, 0.0, "replace-one", "person"),
+            interval=self.interval(confidence),
+            confidence=confidence,
+            axes=() if self.survey.question.kind == "number" else (self._labels(),),
+            notes=("each person added noise of their own: the collector never saw an answer",),
+        )
+
+    def _some(self) -> int:
+        if self.n == 0:
+            raise ValueError("There are no reports yet, so that nothing can be estimated.")
+        return self.n
+
+    # -- to keep -------------------------------------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """What was counted, as a document that `from_json` reads."""
+        content = {"n": self.n, "refused": self.refused, "counts": self._counts.tolist()}
+        return json.dumps({"discreet": "estimate", "version": 1, "survey": self.survey.to_dict(), **content})
+
+    @classmethod
+    def from_json(cls, text: str) -> Estimate:
+        """The estimate that `to_json` wrote."""
+        document = json.loads(text)
+        if document.get("discreet") != "estimate" or document.get("version") != 1:
+            raise ValueError("This is not an estimate of version 1 of discreet.")
+        made = cls.from_counts(document["survey"], np.array(document["counts"], np.int64), document["n"])
+        made.refused = int(document["refused"])
+        return made
+
+    def __repr__(self) -> str:
+        return f"<Estimate of {self.survey.name!r} from {self.n} reports>"
+
+
+def read_report(report: Any, survey: Survey) -> tuple[int, ...] | None:
+    """The numbers of a report of this survey; None if it is none."""
+    try:
+        document = json.loads(report) if isinstance(report, str) else report
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(document, Report):
+        return document.numbers if document.survey == survey.digest and _are_whole(document.numbers) else None
+    if not isinstance(document, dict) or set(document) != {"v", "survey", "r"}:
+        return None
+    numbers = document["r"]
+    known = document["v"] == VERSION and document["survey"] == survey.digest and isinstance(numbers, list)
+    return tuple(numbers) if known and _are_whole(numbers) else None
+
+
+def _are_whole(numbers: Iterable[Any]) -> bool:
+    return all(isinstance(x, (int, np.integer)) and not isinstance(x, bool) and abs(int(x)) < 1 << 62 for x in numbers)

@@ -1,0 +1,180 @@
+"""PRIVATISE on the device: one exact coin, then a uniform choice. Whole numbers only; no float decides anything.
+
+A randomiser is given fair bits and a value, a whole number, and returns a report, a few whole numbers. Most of them are
+one idea: each value has a set of reports, all sets are of one size s out of K; a coin of odds s·W : (K − s)·2^48 says
+whether the report comes from the set, and then it is uniform. What differs is the family of sets.
+
+| function | the reports | the set of a value |
+| --- | --- | --- |
+| `answer_direct` | the values | the value alone |
+| `answer_subset` | s-subsets of the values | those with the value in them |
+| `answer_hadamard` | whole numbers below 2^t | those with an even number of ones in common with the value |
+| `answer_projective` | points of a projective space | the points of a hyperplane |
+| `answer_hash` | a hash and a bin | (per hash) the bin of the value |
+| `answer_unary` | subsets of the values | one coin per value |
+
+Proof: `mechanisms/proofs/local.md`. It reads nothing but fair bits, so it is the same code in `client.js`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from discreet.local.odds import ONE
+
+Report = tuple[int, ...]
+
+_CHUNK = 256  # bytes fetched at once; an object lives for one answer, so that no two processes share a buffer
+
+
+class Bits:
+    """Fair bits for one answer, from the operating system unless told otherwise.
+
+    Parameters
+    ----------
+    read : returns as many random bytes as it is asked for.
+
+    >>> bits = Bits(lambda count: bytes(range(count)))
+    >>> hex(bits.word()), bits.below(1)
+    ('0x1020304050607', 0)
+    """
+
+    def __init__(self, read: Callable[[int], bytes] = os.urandom) -> None:
+        self._read, self._buffer, self._used = read, b"", 0
+
+    def word(self) -> int:
+        """64 bits."""
+        if self._used == len(self._buffer):
+            self._buffer, self._used = self._read(_CHUNK), 0
+        self._used += 8
+        return int.from_bytes(self._buffer[self._used - 8 : self._used], "big")
+
+    def below(self, n: int) -> int:
+        """A whole number uniform on 0 .. n-1: drawn again until it is one, never folded."""
+        length = (n - 1).bit_length()
+        while True:
+            value = 0
+            for _ in range(-(-length // 64)):
+                value = value << 64 | self.word()
+            value >>= -length % 64
+            if value < n:
+                return value
+
+    def coin(self, top: int, total: int) -> bool:
+        """True with probability top/total."""
+        return self.below(total) < top
+
+
+def choose_places(bits: Bits, size: int, count: int) -> list[int]:
+    """`count` different numbers below `size` in order, any such set as likely as any other (Floyd's algorithm)."""
+    chosen: set[int] = set()
+    for last in range(size - count, size):
+        drawn = bits.below(last + 1)
+        chosen.add(last if drawn in chosen else drawn)
+    return sorted(chosen)
+
+
+def answer_direct(bits: Bits, value: int, size: int, odds: int) -> Report:
+    """The value, or one of the others: Warner's answer, and its form for many values."""
+    if bits.coin(odds, odds + (size - 1) * ONE):
+        return (value,)
+    other = bits.below(size - 1)
+    return (other + (other >= value),)
+
+
+def answer_coins(bits: Bits, value: int, odds: int) -> Report:
+    """Two coins: the first says whether to tell the truth or what the second, a fair one, shows."""
+    truth, second = bits.coin(odds - ONE, odds + ONE), bits.below(2)
+    return (value if truth else second,)
+
+
+def answer_subset(bits: Bits, value: int, size: int, chosen: int, odds: int) -> Report:
+    """A set of `chosen` values, in order of value, so that its order tells nothing."""
+    inside = bits.coin(chosen * odds, chosen * odds + (size - chosen) * ONE)
+    others = [other + (other >= value) for other in choose_places(bits, size - 1, chosen - inside)]
+    return tuple(sorted([value, *others] if inside else others))
+
+
+def answer_unary(bits: Bits, value: int, size: int, own: tuple[int, int], other: tuple[int, int]) -> Report:
+    """The values whose coins show heads: one of probability `own` for the value, `other` for the rest."""
+    return tuple(v for v in range(size) if bits.coin(*(own if v == value else other)))
+
+
+def answer_hadamard(bits: Bits, value: int, order: int, odds: int) -> Report:
+    """A whole number below `order`, a power of two, with an even number of ones in common with value + 1, or an odd."""
+    column = value + 1
+    even = bits.coin(odds, odds + ONE)
+    row = bits.below(order)
+    if ((row & column).bit_count() % 2 == 0) != even:
+        row ^= column & -column
+    return (row,)
+
+
+def answer_hash(bits: Bits, value: int, bins: int, prime: int, odds: int) -> Report:
+    """A hash of a public family, drawn blindly, and the value's bin by it, randomised."""
+    a, b = 1 + bits.below(prime - 1), bits.below(prime)
+    (heard,) = answer_direct(bits, (a * value + b) % prime % bins, bins, odds)
+    return (a, b, heard)
+
+
+def answer_projective(bits: Bits, value: int, q: int, t: int, odds: int) -> Report:
+    """The number of a point that is on the hyperplane of the value, or is not."""
+    points, inside = count_points(q, t), count_points(q, t - 1)
+    plane = find_point(value, q, t)
+    lead = plane.index(1)
+    if bits.coin(inside * odds, inside * odds + (points - inside) * ONE):
+        free, wanted = find_point(bits.below(inside), q, t - 1), 0
+    else:
+        free, wanted = read_digits(bits.below(points - inside), q, t - 1), 1
+    point = [*free[:lead], 0, *free[lead:]]
+    point[lead] = (wanted - sum(x * y for x, y in zip(plane, point, strict=True))) % q
+    return (number_point(point, q),)
+
+
+# -- points of the projective space of t coordinates over the whole numbers modulo a prime q ---------------------------
+
+
+def count_points(q: int, t: int) -> int:
+    """How many there are.
+
+    >>> count_points(3, 3)
+    13
+    """
+    return int((q**t - 1) // (q - 1))
+
+
+def read_digits(number: int, q: int, count: int) -> list[int]:
+    """The digits of a number to the base q, the first the highest.
+
+    >>> read_digits(5, 3, 3)
+    [0, 1, 2]
+    """
+    return [number // q ** (count - 1 - i) % q for i in range(count)]
+
+
+def find_point(number: int, q: int, t: int) -> list[int]:
+    """The point of a number: zeros, a one, and any digits.
+
+    >>> [find_point(i, 2, 2) for i in range(3)]
+    [[1, 0], [1, 1], [0, 1]]
+    """
+    for lead in range(t):
+        rest = t - 1 - lead
+        if number < q**rest:
+            return [0] * lead + [1, *read_digits(number, q, rest)]
+        number -= q**rest
+    raise ValueError("There are not so many points.")
+
+
+def number_point(point: Sequence[int], q: int) -> int:
+    """The number of a point, given by any of its multiples.
+
+    >>> number_point([0, 2, 1], 3), number_point([0, 1, 2], 3)
+    (11, 11)
+    """
+    t = len(point)
+    lead = next(i for i, x in enumerate(point) if x)
+    inverse = pow(point[lead], -1, q)
+    before = sum(q ** (t - 1 - i) for i in range(lead))
+    return int(before + sum(x * inverse % q * q ** (t - 1 - i) for i, x in enumerate(point) if i > lead))

@@ -1,0 +1,60 @@
+"""Several questions of one survey: a person answers one of them, drawn without looking, with the whole ε.
+
+Which question is answered is told, so that each answer keeps its own promise, and a person's answers to all questions
+together are exchanged for any others at a factor of at most e^ε: the promise is for the whole person. (Hiding which one
+was answered behind invented answers to the others protects one answer by ε, a whole person by ln(d(e^ε − 1) + 1) only.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from discreet.local.design import Design, describe_design
+from discreet.local.randomise import Bits, Report
+
+
+def answer_one(bits: Bits, values: tuple[Any, ...], parts: tuple[Any, ...]) -> Report:
+    """The number of a question, and a report of the value for it."""
+    which = bits.below(len(parts))
+    return (which, *parts[which].answer(values[which], bits))
+
+
+@dataclass(frozen=True)
+class OneOf(Design):
+    """One of `size` designs, drawn uniformly."""
+
+    parts: tuple[Any, ...] = ()
+    method: ClassVar[str] = "one"
+    kind: ClassVar[str] = "several"
+
+    def __post_init__(self) -> None:
+        if self.size != len(self.parts) or self.size < 1 or self.odds != max(part.odds for part in self.parts):
+            raise ValueError("The numbers of a design by 'one' do not fit together.")
+
+    def fits(self, question: Any) -> bool:
+        same = len(question.parts) == self.size if hasattr(question, "parts") else False
+        return same and all(one.fits(part) for one, part in zip(self.parts, question.parts, strict=True))
+
+    @property
+    def ratio(self) -> Fraction:
+        return max((part.ratio for part in self.parts), default=Fraction(1))
+
+    @property
+    def spread(self) -> float:
+        return float(self.size * max(part.spread for part in self.parts))
+
+    def variance(self, share: float = 0.0) -> float:
+        """The largest variance of a question's estimate: each has its part of the people; times n."""
+        return self.size * max(float(part.variance(share)) for part in self.parts)
+
+    def answer(self, value: Any, bits: Bits) -> Report:
+        return answer_one(bits, value, self.parts)
+
+    def accepts(self, report: Report) -> bool:
+        known = len(report) > 0 and 0 <= report[0] < self.size
+        return known and bool(self.parts[report[0]].accepts(report[1:]))
+
+    def numbers(self) -> dict[str, Any]:
+        return {"parts": [describe_design(part) for part in self.parts]}
