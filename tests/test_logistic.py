@@ -550,7 +550,7 @@ def test_curvature_is_that_of_normal_rows(level, slope):
     classes = Classes.by(np.array([0.5, 0.5]), 0.01, True)
     found = Margins.of(classes, np.array([[level, slope, 0.0]]))
     assert found.across[0] == pytest.approx(np.mean(bend * z[:, 2] ** 2), rel=0.02)
-    assert found.along == pytest.approx(np.mean(bend * z[:, 1] ** 2), rel=0.02)
+    assert found.ahead == pytest.approx(np.mean(bend * z[:, 1] ** 2), rel=0.02)
 
 
 def test_class_shares_come_out_whatever_the_slopes():

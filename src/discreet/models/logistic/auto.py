@@ -35,7 +35,7 @@ from discreet.task import Task
 
 Floats = NDArray[np.float64]
 
-ROUNDS, ROUNDS_PURE = 12, 4
+ROUNDS, ROUNDS_PURE = 10, 4
 SCALINGS, SCALINGS_PURE = 2, 1
 # shares of the budget: rows of each class, means and squares, X'X, level and scale; the rest is for the gradients
 SHARES, SHARES_PURE = (0.06, 0.1, 0.12, 0.14), (0.1, 0.1, 0.06, 0.14)
@@ -176,6 +176,7 @@ def _follow(
     for i, share in enumerate(shares, 1):
         margins = Margins.of(classes, theta)
         clip = reach * margins.residual
+        margins = replace(margins, longest=clip / math.sqrt(task.width))
         query = gradient(rows, classes.theta(theta), clip, two if classes.two else many, f"round {i}")
         found = task.curator.measure(query, share)
         pull = classes.fold(found.value.reshape(rows.width, -1).T) / n

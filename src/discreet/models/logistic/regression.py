@@ -56,7 +56,7 @@ class LogisticRegression(LinearClassifier):
     clip : at how many standard deviations from their means features are clipped, for "auto" and "quadratic", where it
         costs nothing more; None for as far as the bounds. Features within the public bounds 0 and 1 are taken for
         indicators, and left whole.
-    rounds : of "auto" and "gradient"; 12 and 30 unless given, fewer for delta = 0.
+    rounds : of "auto" and "gradient"; 10 and 30 unless given, fewer for delta = 0.
     n : the number of rows, if it is public. The three minima take it for an upper limit, from which the number of their
         passes follows; with delta = 0 they need it (or replace-one neighbours), else it is paid for if None.
     neighbours, unit, bounds, classes, ledger, random_state : as in every private classifier.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit
 
 from discreet.budget import Share
 from discreet.curator import Curator
@@ -17,13 +17,13 @@ from discreet.models.logistic.directions import Directions, level_and_scale
 
 Floats = NDArray[np.float64]
 
-FLATTEST = 1e-3  # the least curvature that is believed
+FLATTEST, TINY = 1e-3, 1e-6  # the least curvature that is believed; the least length
 OFTEN = 1.0  # deviations of the scores from their mean: residuals are clipped at those of rows so far on the wrong side
 TALL = 1.5  # of that, with the score beside it, where level and scale are measured
 SURE, LEAST = 0.5, 0.05  # deviation of the scale before it is measured: as a share of it, and at least
 ASTRAY = 0.2  # and of the level, beside that of class shares
 SMALLEST, LARGEST = 0.2, 4.0  # by what a scale is multiplied at once
-LEVELS = 8  # steps to the intercepts at which class shares come out
+LEVELS = 6  # steps to the intercepts at which class shares come out
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
 
 
@@ -79,12 +79,24 @@ class Classes:
     def level(self, theta: Floats) -> Floats:
         """The intercepts at which class shares come out, where slopes are these and rows white."""
         scores = Margins.of(self, np.concatenate([np.zeros_like(theta[:, :1]), theta[:, self.first :]], axis=1), 1)
+        if self.two:
+            return self._level_of_two(scores)
         log = np.log(self.shares)
         level = log
         for _ in range(LEVELS):
-            mean = scores.weights @ softmax(scores.scores + level, axis=1)
-            level = level + log - np.log(mean)
-        return np.asarray((level[1] - level[0])[None] if self.two else self.basis.T @ level)
+            level = level + log - np.log(scores.weights @ likelihoods(scores.scores + level))
+        return np.asarray(self.basis.T @ level)
+
+    def _level_of_two(self, scores: Margins) -> Floats:
+        """By Newton's method, in steps no longer than 1."""
+        share, along = self.shares[1], scores.along[:, 0]
+        level = math.log(share / self.shares[0])
+        for _ in range(LEVELS if scores.length > 0.1 else 2):
+            chance = expit(level + along)
+            off = share - float(scores.weights @ chance)
+            bend = float(scores.weights @ (chance * (1 - chance)))
+            level += min(max(off / max(bend, TINY), -1.0), 1.0)
+        return np.array([level])
 
     def away(self, theta: Floats) -> Floats:
         """Coefficients less the intercepts that follow from class shares."""
@@ -97,7 +109,11 @@ class Classes:
     @cached_property
     def bend(self) -> Floats:
         """The curvature of the loss without slopes."""
-        return Margins.of(self, self.start(self.first), self.first).across
+        return self._flat.across
+
+    @cached_property
+    def _flat(self) -> Margins:
+        return Margins.of(self, self.start(self.first), self.first)
 
     @property
     def doubt(self) -> Floats:
@@ -106,7 +122,7 @@ class Classes:
 
     def safe_bend(self, margins: Margins) -> Floats:
         """The curvature half way to where there are no slopes: where scores are long, a whole step would be too far."""
-        return np.asarray((margins.across + self.bend) / 2)
+        return np.asarray((margins.across + replace(self._flat, longest=margins.longest).across) / 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,18 +131,21 @@ class Margins:
 
     Attributes
     ----------
-    slopes : one row per coordinate of the basis.
-    scores, weights : of each class, at points that stand for all rows, and what part of them.
-    along_basis : the same of the slopes alone, in coordinates of the basis.
+    slopes, level : one row, and one number, per coordinate of the basis.
+    points, weights : normal vectors that stand for all rows, and what part of them.
+    along : the scores of each, in coordinates of the basis, without the level.
     basis : from these to classes.
+    longest : residuals that are longer are clipped.
     """
 
     slopes: Floats
     level: Floats
-    scores: Floats
+    points: Floats
     weights: Floats
-    along_basis: Floats
+    along: Floats
+    turn: Floats
     basis: Floats
+    longest: float = math.inf
 
     @classmethod
     def of(cls, classes: Classes, theta: Floats, first: int | None = None) -> Margins:
@@ -135,53 +154,88 @@ class Margins:
         slopes, level = theta[:, first:], theta[:, :first].sum(axis=1)
         points, weights = normal_points(len(theta))
         values, vectors = np.linalg.eigh(slopes @ slopes.T)
-        along = points @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-        return cls(slopes, level, (along + level) @ classes.basis.T, weights, along, classes.basis)
+        root = np.sqrt(np.maximum(values, 0.0))
+        turn = (vectors / np.maximum(root, TINY)).T @ slopes  # the directions in which scores differ, of length 1
+        return cls(slopes, level, points, weights, points @ (vectors * root).T, turn, classes.basis)
+
+    @cached_property
+    def scores(self) -> Floats:
+        """Of each class."""
+        return np.asarray((self.along + self.level) @ self.basis.T)
 
     @cached_property
     def chances(self) -> Floats:
         """Of each class."""
-        return np.asarray(softmax(self.scores, axis=1))
+        return likelihoods(self.scores)
 
     @cached_property
     def length(self) -> float:
         """The deviation of the scores."""
-        return math.sqrt(max(float((self.slopes**2).sum()), 1e-12))
+        return math.sqrt(max(float((self.slopes**2).sum()), TINY**2))
+
+    @cached_property
+    def _sizes(self) -> Floats:
+        """Of the residual at each point, for each class that a row may be of."""
+        squares = (self.chances**2).sum(axis=1, keepdims=True)
+        return np.asarray(np.sqrt((1 - self.chances) ** 2 + squares - self.chances**2) * self._scale)
+
+    @property
+    def _scale(self) -> float:
+        return math.sqrt(0.5) if len(self.slopes) == 1 else 1.0  # of two classes there is one residual
+
+    @cached_property
+    def _counted(self) -> Floats:
+        """The chance of each class times what is left of its residual once it is clipped."""
+        return self.chances * np.minimum(1.0, self.longest / np.maximum(self._sizes, TINY))
+
+    @cached_property
+    def _mean(self) -> Floats:
+        return np.asarray(self.chances @ self.basis)
 
     @cached_property
     def across(self) -> Floats:
-        """The curvature along each coordinate of the basis, for features that have no part in the scores."""
-        mean = self.chances @ self.basis
-        bend = self.weights @ (self.chances @ self.basis**2 - mean**2)
-        return np.asarray(np.maximum(bend, FLATTEST))
+        """How fast the slope of the loss falls along each coordinate of the basis, for features not in the scores."""
+        part = self._counted
+        bend = part @ self.basis**2 - 2 * (part @ self.basis) * self._mean + part.sum(axis=1)[:, None] * self._mean**2
+        return np.asarray(np.maximum(self.weights @ bend, FLATTEST))
 
     @cached_property
-    def along(self) -> float:
-        """The curvature along the scores themselves, made as long as 1: where they are long, it is less."""
-        score = self.along_basis @ self.basis.T
+    def ahead(self) -> float:
+        """The same along the scores themselves, made as long as 1: where they are long, it is less."""
+        score, part = self.along @ self.basis.T, self._counted
         mean = (self.chances * score).sum(axis=1)
-        bend = float(self.weights @ ((self.chances * score**2).sum(axis=1) - mean**2))
-        return max(bend / self.length**2, FLATTEST)
+        bend = (part * score**2).sum(axis=1) - 2 * (part * score).sum(axis=1) * mean + part.sum(axis=1) * mean**2
+        return max(float(self.weights @ bend) / self.length**2, FLATTEST)
 
     @property
     def residual(self) -> float:
-        """How long a residual may be before it is clipped: hardly any row is so far on the wrong side."""
+        """How long residuals are, but for rows far on the wrong side."""
         if len(self.slopes) == 1:
             return float(expit(abs(self.level[0]) + OFTEN * self.length))
-        squares = (self.chances**2).sum(axis=1, keepdims=True)
-        longest = np.sqrt((1 - self.chances) ** 2 + squares - self.chances**2).max(axis=1)
-        return float(np.quantile(longest, 0.9))
+        return float(np.quantile(self._sizes.max(axis=1), 0.9))
+
+    def expected(self, first: int) -> Floats:
+        """The slope of the loss to be expected if these scores were right: zero, but for clipped residuals."""
+        excess = self._counted @ self.basis - self._counted.sum(axis=1)[:, None] * self._mean
+        excess = (self.weights[:, None] * excess).T
+        return np.concatenate([excess.sum(axis=1)[:, None][:, :first], excess @ self.points @ self.turn], axis=1)
 
     def newton(self, pull: Floats, bend: Floats) -> Floats:
         """The step to where the loss is least, by its slope."""
-        step = pull / bend[:, None]
-        first = step.shape[1] - self.slopes.shape[1]
+        first = pull.shape[1] - self.slopes.shape[1]
+        step = (pull - self.expected(first)) / bend[:, None]
         share = (self.slopes**2).sum(axis=1) / self.length**2
-        flat = float(bend @ share) / self.along
+        flat = float(bend @ share) / self.ahead
         if flat > 1 and self.length > 1e-3:
             ahead = self.slopes / self.length
             step[:, first:] += (min(flat, 10.0) - 1) * float((step[:, first:] * ahead).sum()) * ahead
         return step
+
+
+def likelihoods(scores: Floats) -> Floats:
+    """Of each class, by its score."""
+    power = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(power / power.sum(axis=1, keepdims=True))
 
 
 @lru_cache(maxsize=8)
@@ -212,14 +266,14 @@ def set_scale(
 
         # SOLVE: Newton's step from there, as far as it is no noise
         theta = theta.copy()
-        off = (noise / margins.along / length) ** 2
+        off = (noise / margins.ahead / length) ** 2
         least = (LEAST / length) ** 2
-        times = 1 + pull[-1] / margins.along / length * (scale_doubt + least) / (scale_doubt + least + off)
-        theta[:, classes.first :] *= min(max(float(times), SMALLEST), LARGEST)
+        times = 1 + pull[-1] / margins.ahead / length * (scale_doubt + least) / (scale_doubt + least + off)
+        theta[:, classes.first :] *= float(np.clip(times, SMALLEST, LARGEST))
         scale_doubt = 1 / (1 / scale_doubt + 1 / off)
         if classes.first:
-            off = (noise / margins.across) ** 2
+            astray = (noise / margins.across) ** 2
             step = classes.fold(pull[:-1, None])[:, 0] / margins.across
-            theta[:, 0] += step * level_doubt / (level_doubt + off)
-            level_doubt = 1 / (1 / level_doubt + 1 / off)
+            theta[:, 0] += step * level_doubt / (level_doubt + astray)
+            level_doubt = 1 / (1 / level_doubt + 1 / astray)
     return theta
