@@ -97,6 +97,11 @@ class KernelSVC(KernelMachine, PrivateClassifier):
     method: Method = "features"
     linear: PrivateClassifier | None = None
 
+    @property
+    def adapts(self) -> bool:
+        """For checks: whether questions follow from answers, in number and shape, as those of the linear part do."""
+        return bool(getattr(self._linear(), "adapts", False))
+
     def _size(self) -> int:
         if self.n_components is not None:
             return self.n_components

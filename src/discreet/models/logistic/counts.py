@@ -88,7 +88,7 @@ def likely_shares(counts: Counts, n: float) -> Floats:
     >>> likely_shares(Counts(np.array([900.0, 100.0]), 1e-3), 1000.0).round(3)
     array([0.9, 0.1])
     >>> likely_shares(Counts(np.array([900.0, -50.0]), 100.0), 850.0).round(2)
-    array([0.9, 0.1])
+    array([0.89, 0.11])
     """
     z = counts.value / counts.std
     # the mean of a normal number, given that it is positive
