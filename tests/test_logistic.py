@@ -1,7 +1,6 @@
 """Logistic regression: what it learns, what it tells, and what it does with strange data."""
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,17 +9,20 @@ from scipy.stats import kstest
 from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.metrics import log_loss, roc_auc_score
 
 from discreet import Bounds, Budget, Ledger, NoiseWarning, NotPrivateWarning, NotSupported
 from discreet.accounting import epsilon
 from discreet.checks import behaviour, prepared
 from discreet.events import Gaussian, Pure, Sampled, flatten
 from discreet.models import LinearSVC, LogisticRegression, SGDClassifier
-from discreet.models.logistic import counts, descent, moments, standard, together, walk
-from discreet.models.logistic.directions import Directions, gradient, many, two
+from discreet.models.logistic import auto, moments
+from discreet.models.logistic.belief import Belief, Prior
+from discreet.models.logistic.counts import Counts, likely_shares
+from discreet.models.logistic.directions import Directions, gradient, level_and_scale, many, two
 from discreet.models.logistic.quadratic import shrunk_solution
-from discreet.models.logistic.trust import Moved, worth
-from discreet.query import Batch
+from discreet.models.logistic.scores import Classes, Margins
+from discreet.query import Batch, BoundedSum
 
 from .lazy import pd
 from .sabotage import acquit, answered, away, caught, exposed, law, weaken
@@ -121,7 +123,7 @@ def test_learns_breast_cancer():
     """
     table = load_breast_cancer()
     bounds = Bounds(table.data.min(axis=0), table.data.max(axis=0), classes=(0, 1))
-    for budget, splits, least in ((0.1, 40, 0.8), (1.0, 10, 0.93), (10.0, 10, 0.955)):
+    for budget, splits, least in ((0.1, 40, 0.76), (1.0, 10, 0.92), (10.0, 10, 0.955)):
         scores = []
         for seed in range(splits):
             order = np.random.default_rng(seed).permutation(len(table.data))
@@ -150,26 +152,100 @@ def test_hardly_any_budget_gives_the_likelier_class():
             LogisticRegression(0.02, bounds=BOUNDS, n=400, method=method).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("rows", "width", "public", "below"), [(800, 10, False, 0.01), (800, 10, True, 0.01), (200, 5, True, 0.02)]
-)
-def test_a_plain_majority_is_kept(rows, width, public, below):
-    """Means over 20 seeds: of rows 4 to 1, with slopes too faint for ε = 0.1, hardly below the majority."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (rows, width))
-    y = np.where(np.arange(rows) % 5 == 0, "yes", "no")
-    n = rows if public else None
-    hits = [seeded(data=(X, y), epsilon=0.1, n=n, random_state=seed).score(X, y) for seed in range(20)]
-    assert np.mean(hits) > 0.8 - below
+def rare_positives(n, seed, share=0.06):
+    """Twenty correlated features, of which a third tell a rare class."""
+    rng = np.random.default_rng(seed)
+    mix = rng.normal(size=(20, 20)) / np.sqrt(20) + np.eye(20)
+    X = rng.normal(size=(n, 20)) @ mix
+    score = X @ np.where(np.arange(20) % 3 == 0, rng.normal(size=20), 0.0)
+    score = 2 * score / score.std() + rng.logistic(size=n)
+    return X, np.where(score > np.quantile(score, 1 - share), "yes", "no")
 
 
-def test_a_class_is_worth_how_far_it_is_ahead_of_the_next():
-    """Of 80 and 20 rows, the less the vaguer they are; of three classes likewise; of one class all."""
-    for doubt, least, most in ((1.0, 0.599, 0.601), (60.0, 0.1, 0.3), (1e4, 0.0, 0.01)):
-        assert least < worth(counts.Counts(np.array([80.0, 20.0]), doubt / np.sqrt(2))) < most
-    assert worth(counts.Counts(np.array([60.0, 20.0, 20.0]), 0.1)) == pytest.approx(0.5, abs=0.001)
-    assert worth(counts.Counts(np.full(3, 50.0), 0.1)) == pytest.approx(0.0, abs=0.001)
-    assert worth(counts.Counts(np.array([3.0]), 40.0)) == 1.0
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_a_rare_class_is_ranked(delta):
+    """6% of 40,000 rows at ε = 0.1, at these seeds; without privacy .89. To name one class always has .5."""
+    X, y = rare_positives(44_000, 0)
+    bounds = Bounds(-8, 8, classes=("no", "yes"))
+    for seed in range(3):
+        model = seeded(data=(X[:40_000], y[:40_000]), bounds=bounds, epsilon=0.1, delta=delta, random_state=seed)
+        area = roc_auc_score(y[40_000:] == "yes", model.decision_function(X[40_000:]))
+        assert area > (0.84 if delta else 0.68)
+
+
+@pytest.mark.parametrize(("width", "more"), [(3, 0.015), (30, 0.03)])
+def test_probabilities_are_hardly_worse_than_class_shares(width, more):
+    """1,500 rows whose features tell nothing, ε = 0.1: log loss next to shares with all of ε, at 30 seeds."""
+    X = np.random.default_rng(0).uniform(-1, 1, (1500, width))
+    y = np.where(np.arange(1500) % 4 == 0, "yes", "no")
+    rng = np.random.default_rng(1)
+    share = np.clip((375 + 36 * rng.normal(size=30)) / (1500 + 50 * rng.normal(size=30)), 0.01, 0.99)
+    shares = np.mean(-0.25 * np.log(share) - 0.75 * np.log(1 - share))
+    losses = [log_loss(y, seeded(data=(X, y), epsilon=0.1, random_state=seed).predict_proba(X)) for seed in range(30)]
+    assert np.mean(losses) < shares + more
+
+
+def one_hot(n, seed):
+    """Six columns of ten kinds each, common and rare, as indicators."""
+    rng = np.random.default_rng(seed)
+    often = 1 / np.arange(1, 11) ** 1.3
+    kinds = rng.choice(10, size=(n, 6), p=often / often.sum())
+    score = np.random.default_rng(seed + 1).normal(size=(6, 10))[np.arange(6), kinds].sum(axis=1)
+    X = np.concatenate([np.eye(10)[kinds[:, j]] for j in range(6)], axis=1)
+    return X, np.where(1.5 * score + rng.logistic(size=n) > 1, "yes", "no")
+
+
+def test_more_budget_does_not_hurt_where_indicators_are_rare():
+    """10,000 rows: AUC and log loss at ε = 1, 3, 10, at two seeds each, and at last next to those without privacy."""
+    X, y = one_hot(14_000, 0)
+    train, test = slice(0, 10_000), slice(10_000, None)
+    areas, losses = [], []
+    for budget in (1.0, 3.0, 10.0):
+        models = [
+            seeded(
+                data=(X[train], y[train]), bounds=Bounds(0, 1, classes=("no", "yes")), epsilon=budget, random_state=s
+            )
+            for s in range(2)
+        ]
+        chances = [model.predict_proba(X[test])[:, 1] for model in models]
+        areas.append(np.mean([roc_auc_score(y[test] == "yes", chance) for chance in chances]))
+        losses.append(np.mean([log_loss(y[test] == "yes", chance) for chance in chances]))
+    assert areas[0] < areas[1] + 0.003 < areas[2] + 0.006
+    assert losses[0] > losses[1] - 0.003 > losses[2] - 0.006
+    ordinary = linear_model.LogisticRegression(C=10).fit(X[train], y[train]).predict_proba(X[test])[:, 1]
+    assert areas[2] > roc_auc_score(y[test] == "yes", ordinary) - 0.006
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_all_of_it_is_sums_with_noise(delta):
+    """One Gaussian event where there is a δ, sums with pure noise where there is none."""
+    X, y = data(3000)
+    model = seeded(data=(X, y), epsilon=1.0, delta=delta)
+    kinds = {type(leaf) for leaf, _ in flatten(model.release_.event)}
+    assert kinds == {Gaussian if delta else Pure}
+    assert all(part.is_sum for part in auto.parts(delta == 0))
+    spent = epsilon(model.release_.event, delta)
+    assert 0.999 < spent <= 1.0
+
+
+class Started(LogisticRegression):
+    """Spends three tenths of a plan on the default, and the rest on one count."""
+
+    def _fit(self, task):
+        bounds, (count, *shares) = task.deal(0.7, *auto.parts(task.budget.pure, weight=0.3))
+        fit = auto.fit_shares(task, bounds, shares)
+        self.found = task.curator.measure(BoundedSum(lambda rows: np.ones(len(rows.X))), count)
+        self.coef_, self.intercept_ = fit.theta[:, 1:] / bounds.half, fit.theta[:, 0]
+        self.narrow_ = self._unit = None
+
+
+def test_other_models_build_on_it_within_one_plan():
+    X, y = data(20_000)
+    with pytest.warns(NotPrivateWarning):
+        model = Started(2.0, 1e-6, bounds=BOUNDS, random_state=0).fit(X, y)
+    assert {type(leaf) for leaf, _ in flatten(model.release_.event)} == {Gaussian}
+    assert 1.99 < epsilon(model.release_.event, 1e-6) <= 2.0
+    assert model.score(X, y) > 0.72 and abs(float(model.found.value) - 20_000) < 30
 
 
 @pytest.mark.parametrize("method", ["auto", "gradient", "quadratic", "objective", "output"])
@@ -257,7 +333,7 @@ def test_sums_with_too_little_noise_are_caught(method, delta, classes, monkeypat
 def test_the_noise_of_every_sum_has_its_law(method, delta, classes, monkeypatch):
     """Kolmogorov-Smirnov on 200 lengths of each: a p-value below 1e-7 has that probability; with half the noise, all.
 
-    At most five sums each: false alarms are below 1e-6.
+    At most six sums each: false alarms are below 1e-6.
     """
     bounds, (_, data) = lone(classes, 30)
     model = sums(method, delta, bounds, n=31)
@@ -267,7 +343,7 @@ def test_the_noise_of_every_sum_has_its_law(method, delta, classes, monkeypatch)
         return [kstest([length for _, length in part], part[0][0].cdf).pvalue for part in zip(*found, strict=True)]
 
     honest = chances()
-    assert min(honest) > 1e-7 and 2 <= len(honest) <= 5
+    assert min(honest) > 1e-7 and 2 <= len(honest) <= 6
     weaken(monkeypatch, 1 / 2)
     assert max(chances()) < 1e-7
 
@@ -444,32 +520,80 @@ def test_moments_are_as_expected_where_noise_hides_them():
     assert ((known > expected.centre + 0.1) & (known < 0.5)).all()
 
 
-def test_the_noise_of_a_walk_is_as_computed():
-    """Against simulation: 4000 walks of more and more noise in each step."""
-    sizes = np.linspace(0.5, 2, 12)
-    noise = np.random.default_rng(0).normal(size=(4000, 12)) * sizes
-    for factor, last in ((0.0, 6), (0.5, 6), (0.9, 3), (1.0, 1)):
-        theta, late = np.zeros(4000), []
-        for i in range(12):
-            theta = factor * theta + noise[:, i]
-            late += [theta] if i >= 12 - last else []
-        assert walk.remembered(sizes, factor, last) == pytest.approx(np.std(np.mean(late, axis=0)), rel=0.05)
+def test_level_and_scale_are_sums_of_residuals():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), rng.integers(2, size=40).astype(float)
+    theta = np.array([[0.3, -1.0, 0.5]])
+    X[:, 0] = 1.0
+    rows = Directions(lambda batch: batch.X, 3)
+    query = level_and_scale(rows, theta, 1, 2.0, 10.0)
+    total = query(Batch(X, y)) * 2.0 ** query.exponent((2, 1))
+    residuals = y - 1 / (1 + np.exp(-X @ theta[0]))
+    expected = [residuals.sum(), (residuals * (X[:, 1:] @ theta[0, 1:])).sum() / 2]
+    np.testing.assert_allclose(total, expected, atol=1e-4)
+    several = np.stack([np.zeros(3), theta[0], -theta[0]])
+    kinds = rng.integers(3, size=40).astype(float)
+    query = level_and_scale(rows, several, 0, 1.0, 10.0)
+    power = np.exp(X @ several.T)
+    residuals = (kinds[:, None] == np.arange(3)) - power / power.sum(axis=1, keepdims=True)
+    total = query(Batch(X, kinds)) * 2.0 ** query.exponent((1, 1))
+    np.testing.assert_allclose(total, (residuals * (X @ several.T)).sum(), atol=1e-4)
 
 
 @pytest.mark.parametrize(("level", "slope"), [(0.0, 0.5), (1.0, 2.0), (-1.5, 4.0)])
-def test_steps_are_newtons_for_normal_rows(level, slope):
-    """Against the curvature of the loss for 400,000 normal rows, across θ and along it."""
+def test_curvature_is_that_of_normal_rows(level, slope):
+    """Against the curvature of the loss for 400,000 normal rows, across the slopes and along them."""
     z = np.random.default_rng(0).normal(size=(400_000, 3))
     z[:, 0] = 1.0
-    theta = np.array([level, slope, 0.0])
-    chance = 1 / (1 + np.exp(-z @ theta))
+    chance = 1 / (1 + np.exp(-z @ np.array([level, slope, 0.0])))
     bend = chance * (1 - chance)
-    along = np.mean(bend * (z @ theta) ** 2) / (theta @ theta)
-    across = np.mean(bend * z[:, 2] ** 2)
-    found = walk.longer(theta, level, 0.0)
-    assert found[0] == pytest.approx(min(0.25 / across, walk.LONGEST), rel=0.02)
-    assert found[1] == pytest.approx(min(max(0.25 / along, 0.25 / across), walk.LONGEST), rel=0.02)
-    assert walk.longer(theta, level, 10.0) == (1.0, 1.0)
+    classes = Classes.by(np.array([0.5, 0.5]), 0.01, True)
+    found = Margins.of(classes, np.array([[level, slope, 0.0]]))
+    assert found.across[0] == pytest.approx(np.mean(bend * z[:, 2] ** 2), rel=0.02)
+    assert found.ahead == pytest.approx(np.mean(bend * z[:, 1] ** 2), rel=0.02)
+
+
+def test_class_shares_come_out_whatever_the_slopes():
+    z = np.random.default_rng(0).normal(size=(400_000, 2))
+    classes = Classes.by(np.array([0.9, 0.1]), 0.01, True)
+    theta = np.array([[0.0, 3.0, 0.0]])
+    level = classes.level(theta)
+    assert np.mean(1 / (1 + np.exp(-(level + 3 * z[:, 0])))) == pytest.approx(0.1, abs=0.002)
+    several = Classes.by(np.array([0.6, 0.3, 0.1]), 0.01, True)
+    scores = several.theta(several.start(2))[:, 0]
+    np.testing.assert_allclose(np.exp(scores) / np.exp(scores).sum(), several.shares, atol=1e-9)
+
+
+def test_shares_are_those_of_the_classes():
+    np.testing.assert_allclose(likely_shares(Counts(np.array([9e5, 1e5]), 1.0), 1e6), [0.9, 0.1], atol=1e-5)
+    for value in ([5.0, -300.0], [-1e4, -1e5], [0.0, 0.0, 0.0]):
+        shares = likely_shares(Counts(np.array(value), 30.0), 20.0)
+        assert shares.sum() == pytest.approx(1) and (shares > 0).all()
+
+
+def test_a_belief_averages_and_forgets():
+    belief = (
+        Belief.none(1, 2).observe(np.array([[1.0, 0.0]]), np.array([2.0])).observe(np.zeros((1, 2)), np.array([1.0]))
+    )
+    np.testing.assert_allclose(belief.mean, [[0.8, 0.0]])
+    assert belief.precision[0, 0] == pytest.approx(5.0)
+    assert belief.forget(np.array([[3.0, 4.0]])).precision[0, 0] < 1.0
+    assert belief.forget(np.zeros((1, 2))).precision[0, 0] == pytest.approx(5.0)
+
+
+def test_what_noise_would_have_made_is_taken_off():
+    """Of 200 draws of noise alone little is left; what is beyond doubt stays; what is common counts for more."""
+    rng = np.random.default_rng(0)
+    classes = Classes.by(np.array([0.5, 0.5]), 1e-3, False)
+    prior = Prior.by(np.ones(20), np.zeros(20), 1e9)
+    bend = np.array([0.25])
+    left = [prior.shrink(Belief(rng.normal(size=(1, 20)), np.ones((1, 1))), bend, classes)[1] for _ in range(200)]
+    assert np.mean(left) < 0.35
+    found = rng.normal(size=(1, 20))
+    np.testing.assert_allclose(prior.shrink(Belief(found, np.full((1, 1), 1e6)), bend, classes)[0], found, rtol=1e-3)
+    alike = Belief(np.full((1, 20), 0.7), np.ones((1, 1)))
+    common = Prior.by(np.ones(20), np.ones(20), 1e9)
+    assert common.shrink(alike, bend, classes)[1] > prior.shrink(alike, bend, classes)[1] + 0.1
 
 
 def test_classes_far_apart_are_as_sure_as_they_are():
@@ -480,102 +604,6 @@ def test_classes_far_apart_are_as_sure_as_they_are():
     model = seeded(data=(X, y), epsilon=8.0)
     ordinary = linear_model.LogisticRegression(C=1e4).fit(X, y)
     assert np.linalg.norm(model.coef_ - ordinary.coef_) < 0.07 * np.linalg.norm(ordinary.coef_)
-
-
-def test_what_noise_would_have_made_is_taken_off():
-    """Of 400 draws of noise alone, with one class far ahead hardly any is left; what is beyond doubt stays."""
-    noise = np.random.default_rng(0).normal(size=(400, 1, 11))
-    left = [Moved(one, np.eye(11)).trust(1.0) for one in noise]
-    assert np.mean([weight > 0 for weight in left]) < 0.2 and np.mean(left) < 0.04
-    assert all(Moved(one, np.eye(11)).trust(0.0) == 1 for one in noise)
-    assert Moved(100 * noise[0], np.eye(11)).trust(1.0) > 0.999
-
-
-def grown_together(n, seed, width=30):
-    """Numbers that grow together, in the lower part of their bounds, and with the class: .91 is as good as can be."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % 2
-    factor = rng.normal(size=n) + 2.7 * (y - 0.5)
-    X = np.clip(4 + factor[:, None] + rng.normal(size=(n, width)), 0, 20)
-    return X, y
-
-
-def test_where_noise_hides_features_their_average_is_learnt():
-    """Means over 60 sets of 450 rows at ε = 0.1: .81 (deviation .016); without that .73; the likelier class has .5."""
-    hits = []
-    for seed in range(60):
-        X, y = grown_together(450, seed)
-        model = seeded(data=(X, y), bounds=Bounds(0, 20, classes=(0, 1)), epsilon=0.1, random_state=seed, n=450)
-        hits.append(model.score(*grown_together(2000, seed + 1000)))
-    assert np.mean(hits) > 0.78
-
-
-def test_rows_lean_towards_numbers_alone():
-    bounds = Bounds([0, -4, 10, 0], [1, 4, 20, 1])
-    direction = together.average(bounds)
-    np.testing.assert_allclose(direction, np.array([0, 0, 1, 1, 0]) / np.sqrt(2))
-    assert not together.average(Bounds([0, 0], [1, 1])).any()
-    lean = together.leaning(direction)
-    np.testing.assert_allclose(lean @ direction, direction, atol=1e-12)
-    np.testing.assert_allclose(lean @ np.array([1, 0, 0, 0, 0]), [1, 0, 0, 0, 0])
-    np.testing.assert_allclose(
-        lean @ np.array([0, 3, 1, -1, 0]), together.REST * np.array([0, 3, 1, -1, 0]), atol=1e-12
-    )
-
-
-def asked_together(monkeypatch):
-    """How often features are asked for all together."""
-    calls = []
-
-    def asked(*args):
-        calls.append(args)
-        return standard.all_together(*args)
-
-    monkeypatch.setattr(descent, "all_together", asked)
-    return calls
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_faint_and_strong_signals_ask_for_the_same_shapes(classes, monkeypatch):
-    """On an account that others charge too."""
-    calls, parts = asked_together(monkeypatch), []
-    bounds, X = Bounds(0, 20, classes=range(classes)), grown_together(5000, 0, 6)[0]
-    for faint in (0.0, 1e9):
-        monkeypatch.setattr(together, "HIDDEN", faint)
-        model = LogisticRegression(0.5, 1e-6, bounds=bounds, ledger=Ledger(Budget(1, 1e-5)))
-        release = model.fit(X, np.arange(5000) % classes).release_
-        parts.append([(part.name, np.shape(part.value), part.event) for part in release.parts])
-    assert parts[0] == parts[1] and len(calls) == 1
-
-
-def test_where_features_are_hidden_a_row_adds_no_more_than_it_may(monkeypatch):
-    monkeypatch.setattr(together, "HIDDEN", 1e9)
-    calls, estimator = asked_together(monkeypatch), prepared(LogisticRegression(1.0, 1e-6))
-    for check in (behaviour.check_hostile_rows, behaviour.check_blind_to_the_data, behaviour.check_engines_agree):
-        calls.clear()
-        check(estimator)
-        assert calls, check.__name__
-
-
-@pytest.mark.parametrize("X", [np.full((9, 3), 4.0), np.array([[4.0, 1.0, np.nan], [np.inf, 1.0, 1.0]])])
-def test_the_average_of_features_is_where_they_are(X):
-    """Of rows at 4 within 0 and 20, which is at -0.6 of [-1, 1]; rows with something missing add nothing."""
-    found = {}
-
-    class Asked:
-        def measure(self, query, share):
-            total = query(Batch(X, np.zeros(len(X)))) * 2.0 ** query.exponent((6, 1))
-            found["total"] = total
-            return SimpleNamespace(value=total, std=1e-9)
-
-    bounds = Bounds(0, 20).matched(3)
-    task = SimpleNamespace(curator=Asked(), intercept=True)
-    rows = standard.all_together(task, bounds, float(len(X)), 4.0, None)
-    whole = np.isfinite(X).all()
-    away = -0.6 - moments.LOW  # from where numbers are expected
-    np.testing.assert_allclose(found["total"], [len(X) * away / standard.REACH if whole else 0, *[0] * 5], atol=1e-5)
-    centre = -rows.frame[0, 1:] * moments.SPREAD
-    np.testing.assert_allclose(centre, -0.6 if whole else moments.LOW, atol=1e-5)
 
 
 def test_a_solution_without_noise_is_the_solution():

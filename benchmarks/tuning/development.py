@@ -225,3 +225,26 @@ def silent(seed: int, rows: int, width: int, reach: float, *shares: float) -> De
     y = np.searchsorted(np.cumsum(shares), rng.random(rows + MOST)).astype(np.int64)
     bounds = Bounds(-1, 1, classes=range(len(shares) + 1)).matched(width)
     return Development(f"silent {rows} x {width} {reach} {' '.join(map(str, shares))}", X, y, bounds, rows)
+
+
+def one_hot(seed: int, rows: int, columns: int, kinds: int, share: float, apart: float) -> Development:
+    """Categories as indicators, common kinds and rare ones."""
+    rng = np.random.default_rng(seed)
+    often = 1 / np.arange(1, kinds + 1) ** 1.3
+    drawn = rng.choice(kinds, size=(rows + MOST, columns), p=often / often.sum())
+    score = rng.normal(size=(columns, kinds))[np.arange(columns), drawn].sum(axis=1)
+    score = (score - score.mean()) / score.std() * apart + rng.logistic(size=len(drawn))
+    X = np.concatenate([np.eye(kinds)[drawn[:, column]] for column in range(columns)], axis=1)
+    bounds = Bounds(0, 1, classes=(0, 1)).matched(X.shape[1])
+    y = (score > np.quantile(score, share)).astype(np.int64)
+    return Development(f"one-hot {rows} x {X.shape[1]} {share} {apart}", X, y, bounds, rows)
+
+
+def large(folder: Path) -> Iterator[Development]:
+    """The sets of `collection` and `control` with 1,000 rows or more to train with; and some that are larger, rare."""
+    for table in (*collection(folder), *control(folder)):
+        if table.train >= 1_000:
+            yield table
+    yield made(50, 40_000, 20, 0.94, 2.0)
+    for seed, shape in enumerate(((40_000, 8, 15, 0.8, 3.5), (10_000, 8, 15, 0.8, 3.5), (5_600, 6, 8, 0.73, 1.5)), 60):
+        yield one_hot(seed, *shape)

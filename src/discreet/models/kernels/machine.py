@@ -21,6 +21,7 @@ from discreet.models.kernels.farthest import CANDIDATES
 from discreet.models.parameters import estimator
 from discreet.task import Task
 
+USUAL = 50  # features, unless said otherwise
 SHIFT = ("gaussian", "laplacian")  # kernels of x - z, which have Fourier features
 
 
@@ -40,7 +41,7 @@ class KernelMachine(PrivateEstimator):
     kernel: str | Kernel = "gaussian"
     gamma: float | None = None
     degree: int = 3
-    n_components: int = 100
+    n_components: int | None = None
     landmarks: Any = None
     method: Any = "features"
     seed: int = 0
@@ -51,19 +52,23 @@ class KernelMachine(PrivateEstimator):
     def _features(self, bounds: Bounds | None = None) -> FixedFeatures:
         options: dict[str, Any] = {"gamma": self.gamma, "bounds": bounds, "seed": self.seed}
         if self.kernel in SHIFT and self.landmarks is None:
-            return RandomFourierFeatures(self.n_components, kernel=self.kernel, **options)  # type: ignore[arg-type]
-        return LandmarkFeatures(self.kernel, self.n_components, landmarks=self.landmarks, degree=self.degree, **options)
+            return RandomFourierFeatures(self._size(), kernel=self.kernel, **options)  # type: ignore[arg-type]
+        return LandmarkFeatures(self.kernel, self._size(), landmarks=self.landmarks, degree=self.degree, **options)
 
     @abstractmethod
     def _linear(self) -> Any:
         """The linear model, with the budget and public facts of this one."""
+
+    def _size(self) -> int:
+        """How many features there are."""
+        return USUAL if self.n_components is None else self.n_components
 
     @property
     def _n_is_limit(self) -> bool:
         return bool(self._linear()._n_is_limit)
 
     def _coordinates(self, rows: Rows) -> int:
-        return self.n_components if self.landmarks is None else len(self.landmarks)
+        return self._size() if self.landmarks is None else len(self.landmarks)
 
     def _widest(self) -> int | None:
         return None  # rows are mapped to features first
@@ -83,7 +88,7 @@ class KernelMachine(PrivateEstimator):
 
     def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
         public = super()._facts(rows, budget)
-        return public | {"features": self.n_components if self.landmarks is None else len(self.landmarks)}
+        return public | {"features": self._size() if self.landmarks is None else len(self.landmarks)}
 
     def _fit(self, task: Task) -> None:
         self.linear_ = linear = self._linear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Literal, get_args
 
 from sklearn.base import clone
@@ -10,16 +11,17 @@ from discreet.features.base import one_of
 from discreet.models.classifier import PrivateClassifier
 from discreet.models.kernels.machine import KernelMachine, options_of
 from discreet.models.kernels.margins import PointwiseSVC
+from discreet.models.logistic.regression import LogisticRegression
 from discreet.models.parameters import estimator
-from discreet.models.svm import LinearSVC
 from discreet.task import Task
 
 Method = Literal["features", "pointwise"]
+USUAL, FEWEST, MOST, FOR_POINTS = 200, 50, 400, 100  # features
 
 
 @estimator
 class KernelSVC(KernelMachine, PrivateClassifier):
-    """Support vector machine on public features of a kernel, with differential privacy.
+    """A classifier of public features of a kernel, with differential privacy: what a support vector machine is for.
 
     For kernels of x - z the features are random cosines (`RandomFourierFeatures`), for all others what public landmarks
     tell (`LandmarkFeatures`).
@@ -27,7 +29,9 @@ class KernelSVC(KernelMachine, PrivateClassifier):
     Parameters
     ----------
     epsilon, delta : the promise.
-    kernel, gamma, degree, n_components, landmarks, seed : of the features, as in `KernelRidge`.
+    kernel, gamma, degree, landmarks, seed : of the features, as in `KernelRidge`.
+    n_components : how many features; if None 200, or where `n` is public 2·√(ε·n), from 50 to 400 (100 of them for
+        "pointwise"). How many columns there are matters little.
     method : how.
 
         | method | what leaves |
@@ -38,7 +42,8 @@ class KernelSVC(KernelMachine, PrivateClassifier):
         "pointwise" is the test-data-independent learner of Jain & Thakurta, to compare with: it needs several times
         the rows.
 
-    linear : of "features", the private classifier that learns: `LinearSVC()` if None. Its budget, neighbours, n,
+    linear : of "features", the private classifier that learns: `LogisticRegression(clip=None)` if None, the more
+        accurate; `LinearSVC()` for the loss of a support vector machine. Its budget, neighbours, n,
         bounds, classes, ledger and random_state are those given here.
     neighbours, unit, max_rows_per_unit, n, bounds, classes, ledger, random_state : as in every private classifier.
 
@@ -88,9 +93,21 @@ class KernelSVC(KernelMachine, PrivateClassifier):
     sharpest: ClassVar[dict[str, Any]] = {"n_components": 3, "n": 50}
     alone: ClassVar[dict[str, Any]] = {"n": 1}
 
-    n_components: int = 100
+    n_components: int | None = None
     method: Method = "features"
     linear: PrivateClassifier | None = None
+
+    @property
+    def adapts(self) -> bool:
+        """For checks: whether questions follow from answers, in number and shape, as those of the linear part do."""
+        return bool(getattr(self._linear(), "adapts", False))
+
+    def _size(self) -> int:
+        if self.n_components is not None:
+            return self.n_components
+        if self.method == "pointwise":
+            return FOR_POINTS
+        return USUAL if self.n is None else min(max(round(2 * math.sqrt(self.epsilon * self.n)), FEWEST), MOST)
 
     def _linear(self) -> PrivateClassifier:
         one_of("KernelSVC", "method", self.method, get_args(Method))
@@ -105,7 +122,7 @@ class KernelSVC(KernelMachine, PrivateClassifier):
             raise TypeError(
                 f"The `linear` of KernelSVC must be a private classifier or None. Got {type(self.linear).__name__}."
             )
-        linear: PrivateClassifier = LinearSVC() if self.linear is None else clone(self.linear)
+        linear: PrivateClassifier = LogisticRegression(clip=None) if self.linear is None else clone(self.linear)
         linear.set_params(ledger=None, random_state=None, **options_of(self, "classes"))
         return linear
 

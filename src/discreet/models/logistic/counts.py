@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from discreet.budget import Share
 from discreet.curator import Curator
@@ -27,12 +28,6 @@ class Number:
 
     value: float
     std: float
-
-    def and_by(self, other: Number) -> Number:
-        """Both, averaged by their precision."""
-        mine, others = self.std**-2, other.std**-2
-        total = mine + others
-        return Number((self.value * mine + other.value * others) / total, total**-0.5)
 
     @property
     def safe(self) -> float:
@@ -59,17 +54,6 @@ def class_counts(curator: Curator, share: Share, classes: int) -> Counts:
     return Counts(np.asarray(found.value, np.float64), float(np.max(found.std)))
 
 
-def row_count(curator: Curator, share: Share, classes: int) -> Number:
-    """The noisy number of whole rows of any class."""
-
-    def known(rows: Batch) -> NDArray[np.int64]:
-        codes = _codes(rows)
-        return np.where((codes >= 0) & (codes < classes), 0, -1)
-
-    found = curator.measure(BoundedSum(OneHot(known, 1), name="rows"), share)
-    return Number(float(found.value[0]), float(np.max(found.std)))
-
-
 def _codes(rows: Batch) -> NDArray[np.int64]:
     assert rows.y is not None
     return np.where(missing(rows) | ~np.isfinite(rows.y), -1, np.nan_to_num(rows.y)).astype(np.int64)
@@ -94,3 +78,21 @@ def shares_of(counts: Counts) -> Floats:
     found = 1 / k + even * PRIOR / (PRIOR + 4 * (std / total) ** 2)
     found = np.clip(found, 0.005 / k, None)
     return np.asarray(found / found.sum())
+
+
+def likely_shares(counts: Counts, n: float) -> Floats:
+    """The share of each class, none of them zero: what is to be expected of numbers that are not negative.
+
+    With one deviation of the noise spread evenly over the classes besides.
+
+    >>> likely_shares(Counts(np.array([900.0, 100.0]), 1e-3), 1000.0).round(3)
+    array([0.9, 0.1])
+    >>> likely_shares(Counts(np.array([900.0, -50.0]), 100.0), 850.0).round(2)
+    array([0.89, 0.11])
+    """
+    z = counts.value / counts.std
+    # the mean of a normal number, given that it is positive
+    rows = np.maximum(counts.value + counts.std * np.exp(-0.5 * z**2 - 0.5 * math.log(2 * math.pi) - log_ndtr(z)), 0)
+    shares = (rows * n / max(float(rows.sum()), 1e-300) + counts.std / len(rows)) / (n + counts.std)
+    shares = np.maximum(shares, 1 / (n + 2))
+    return np.asarray(shares / shares.sum())

@@ -80,3 +80,23 @@ def two(margins: Floats, y: Floats) -> Floats:
 def many(margins: Floats, y: Floats) -> Floats:
     """Of several classes: their indicators less their probabilities, one column each."""
     return -slope_of_softmax(margins, y).T + np.where(np.isfinite(y), 0.0, np.nan)[:, None]
+
+
+def level_and_scale(directions: Directions, theta: Floats, levels: int, length: float, clip: float) -> BoundedSum:
+    """Σ (r, s·r/length) over rows, with r the residuals at theta and s the scores without their level.
+
+    Of several classes r has one entry each, and s·r is added up over them; without levels s·r/length alone. Each row's
+    vector is clipped to norm `clip`.
+    """
+    slope = directions.grid.slope(theta)
+    level = theta[:, 0] if levels else np.zeros(len(theta))
+    residuals = two if len(theta) == 1 else many
+
+    def image(batch: Batch) -> Floats:
+        assert batch.y is not None
+        margins = directions.margins(batch, slope)
+        r = np.atleast_2d(residuals(margins, batch.y).T)
+        scale = halved(r * (margins - level[:, None])) / length
+        return np.asarray(np.vstack([r, scale[None]]) if levels else scale[None]).T
+
+    return BoundedSum(image, norm=clip, name="level and scale")

@@ -117,10 +117,11 @@ def trusted(kept: float, width: int) -> bool:
     return kept > 2 / math.sqrt(width * (width + 1))
 
 
-def whitening(matrix: Floats, floor: float) -> Floats:
-    """W with W'MW = 1, where eigenvalues of M above the floor are concerned."""
+def whitening(matrix: Floats, floor: float) -> tuple[Floats, Floats]:
+    """The eigenvalues of M, at least the floor; and W with W'MW = 1, where eigenvalues above it are concerned."""
     values, vectors = np.linalg.eigh(matrix)
-    return np.asarray(vectors / np.sqrt(np.maximum(values, floor)))
+    values = np.maximum(values, floor)
+    return values, np.asarray(vectors / np.sqrt(values))
 
 
 def spectral(noise: float, width: int) -> float:

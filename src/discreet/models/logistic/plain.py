@@ -11,8 +11,7 @@ from discreet.budget import radial
 from discreet.images import Scaled
 from discreet.models.fit import ADAPTS, Fit
 from discreet.models.logistic.counts import FEW, class_counts, too_few, total_rows
-from discreet.models.logistic.directions import Directions
-from discreet.models.logistic.walk import Walk
+from discreet.models.logistic.directions import Directions, gradient, many, two
 from discreet.models.scaling import around_zero
 from discreet.task import Task
 
@@ -36,8 +35,21 @@ def gradient_descent(task: Task, rounds: int | None = None) -> Fit:
     # BOUND + SUMMARISE + PRIVATISE: the number of rows, then gradients, each at most as long as a row
     counts = class_counts(task.curator, for_counts, len(bounds.classes or ()))
     rows = Directions(Scaled.by(bounds, task.intercept), task.width)
-    walk = Walk(task.curator, rows, math.sqrt(task.width), total_rows(counts.total, task.n), STEP / task.width)
-    classes = len(counts.value)
-    theta, _ = walk.run(np.zeros((1 if classes == 2 else classes, task.width)), for_steps)
+    n, classes = total_rows(counts.total, task.n), len(counts.value)
+    theta, places = np.zeros((1 if classes == 2 else classes, task.width)), []
+    task.curator.keep()
+    for i, share in enumerate(for_steps, 1):
+        query = gradient(rows, theta, math.sqrt(task.width), two if classes == 2 else many, f"round {i}")
+        found = task.curator.measure(query, share)
+        theta = theta + STEP / task.width * centred(np.asarray(found.value).reshape(task.width, -1).T) / n
+        places.append(theta)
+
+    # SOLVE: the second half of the steps, averaged
+    theta = np.mean(places[rounds // 2 :], axis=0)
     task.note(*((ADAPTS, FEW) if too_few(counts, task) else (ADAPTS,)))
     return Fit(theta, bounds=bounds, narrow=bounds)
+
+
+def centred(move: Floats) -> Floats:
+    """Gradients of all classes add up to zero: what does not is noise."""
+    return move if len(move) == 1 else np.asarray(move - move.mean(axis=0))

@@ -9,7 +9,7 @@ from discreet.budget import radial
 from discreet.models.fit import ADAPTS, Fit
 from discreet.models.logistic.counts import FEW, class_counts, shares_of, too_few, total_rows
 from discreet.models.logistic.moments import spectral
-from discreet.models.logistic.standard import CLIP_AT, one_by_one
+from discreet.models.logistic.standard import CLIP_AT, scale_features
 from discreet.models.scaling import around_zero
 from discreet.query import Batch, BoundedSum
 from discreet.task import Task
@@ -40,7 +40,7 @@ def quadratic(task: Task, clip: float | None = CLIP_AT) -> Fit:
     # BOUND + SUMMARISE + PRIVATISE: class shares, standardised rows, X'X and X'(y - p)
     counts = class_counts(curator, for_counts, len(bounds.classes or ()))
     n, shares = total_rows(counts.total, task.n), shares_of(counts)
-    standard = one_by_one(task, bounds, n, clip, for_moments)
+    standard = scale_features(task, bounds, n, clip, for_moments)
     radius = RADIUS * np.sqrt(width)
 
     def excess(rows: Batch) -> Floats:

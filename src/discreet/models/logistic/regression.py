@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import field, replace
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from discreet.errors import NotSupported
 from discreet.models import erm
 from discreet.models.classifier import LinearClassifier
 from discreet.models.erm.problem import Unit
-from discreet.models.logistic.descent import descent
-from discreet.models.logistic.few import enough
+from discreet.models.logistic import auto
 from discreet.models.logistic.plain import gradient_descent
 from discreet.models.logistic.quadratic import quadratic
 from discreet.models.parameters import estimator
@@ -43,7 +41,7 @@ class LogisticRegression(LinearClassifier):
 
         | method | what | promise |
         | --- | --- | --- |
-        | "auto" | averaged descent on standardised, whitened rows; nearly always best | (ε, δ), ε |
+        | "auto" | slopes from noisy gradients of whitened rows, shrunk by their noise; nearly always best | (ε, δ), ε |
         | "objective" | the minimum of an objective with a random linear term (Redberg et al. 2023) | (ε, δ) |
         | "objective-pure" | the same for pure ε (Chaudhuri et al. 2011) | ε |
         | "output" | noise on the minimum (Chaudhuri et al. 2011) | (ε, δ), ε |
@@ -58,8 +56,7 @@ class LogisticRegression(LinearClassifier):
     clip : at how many standard deviations from their means features are clipped, for "auto" and "quadratic", where it
         costs nothing more; None for as far as the bounds. Features within the public bounds 0 and 1 are taken for
         indicators, and left whole.
-    rounds : of "auto" and "gradient"; 20 and 30 unless given, fewer for delta = 0. With one to three of them, or
-        without an intercept, "auto" may not ask the rows whether what it has learnt is any good.
+    rounds : of "auto" and "gradient"; 10 and 30 unless given, fewer for delta = 0.
     n : the number of rows, if it is public. The three minima take it for an upper limit, from which the number of their
         passes follows; with delta = 0 they need it (or replace-one neighbours), else it is paid for if None.
     neighbours, unit, bounds, classes, ledger, random_state : as in every private classifier.
@@ -74,13 +71,12 @@ class LogisticRegression(LinearClassifier):
     Guarantee
     ---------
     (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are: sums
-    with noise, composed (`mechanisms/proofs/query.md`), and a choice (`hypotheses.md`); the minima by `objective.md`
-    and `erm.md`.
+    with noise, composed (`mechanisms/proofs/query.md`, `directions.md`); the minima by `objective.md` and `erm.md`.
 
     | data | what comes out |
     | --- | --- |
-    | no rows, or far too few for the budget | finite; with "auto" a class or a line, as far as can be told; a note |
-    | features that tell nothing | with "auto" the likeliest class, nearly always; a note |
+    | no rows, or far too few for the budget | finite; with "auto" class shares and slopes near zero; a note |
+    | features that tell nothing | with "auto" slopes near zero, so that the likeliest class is predicted; a note |
     | one class only | that class, nearly always, given enough rows for the method |
     | a row with something missing, or of another class | counts for nothing |
     | n < d, constant or collinear columns, separable classes | finite coefficients |
@@ -110,11 +106,7 @@ class LogisticRegression(LinearClassifier):
     clip: float | None = 4.0
     rounds: int | None = None
 
-    @property
-    def sharpest(self) -> dict[str, Any]:
-        """For audits: parameters under which fewer answers tell the most; with as many rows as slopes need."""
-        many = math.ceil(enough(self.epsilon)) * (2 if self.neighbours == "replace-one" else 1)
-        return {"rounds": 1} | ({"n": many} if self.method == "auto" and self.n is None else {})
+    sharpest: ClassVar[dict[str, Any]] = {"rounds": 1}
 
     @property
     def adapts(self) -> bool:
@@ -150,7 +142,7 @@ class LogisticRegression(LinearClassifier):
 
     def _by_descent(self, task: Task) -> None:
         if self.method == "auto":
-            fit = descent(task, self.clip, self.rounds)
+            fit = auto.fit(task, self.clip, self.rounds)
         else:
             fit = quadratic(task, self.clip) if self.method == "quadratic" else gradient_descent(task, self.rounds)
         assert fit.bounds is not None
