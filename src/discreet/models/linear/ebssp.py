@@ -118,7 +118,7 @@ class Size:
     @property
     def sure(self) -> float:
         """Near 0 where the rows are so few that they may be noise."""
-        return min(1.0, (self.least / max(UNSURE * self.std, 1e-300)) ** 2)
+        return min(1.0, self.least / (UNSURE * self.std)) ** 2 if self.std else 1.0
 
 
 def _rho(task: Task, rows: float, width: float | None = None) -> float:
