@@ -11,7 +11,7 @@ from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 
-from discreet import Bounds, Budget, Ledger, NotPrivateWarning, VersionError
+from discreet import Bounds, Budget, Ledger, NoiseWarning, NotPrivateWarning, VersionError
 from discreet.accounting import epsilon
 from discreet.checks import behaviour, check_private_estimator
 from discreet.checks.specimens import prepared
@@ -115,6 +115,42 @@ def test_few_rows_give_the_mean_and_say_so():
         again = Statistics.from_json(model.statistics_.to_json())
         assert LinearRegression.from_statistics(again).intercept_ == model.intercept_
         assert np.isfinite(model.interval()).all() and np.isfinite(Ridge.from_statistics(model.statistics_).coef_).all()
+
+
+def factors(n, width, common, seed=0):
+    """Many columns of few common factors, which the target depends on."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.normal(size=(n, common))
+    X = hidden @ rng.normal(size=(common, width)) / np.sqrt(common) + 0.3 * rng.normal(size=(n, width))
+    return X, hidden @ rng.normal(size=common) / np.sqrt(common) + 0.5 * rng.normal(size=n)
+
+
+def test_many_columns_of_few_factors_are_learnt():
+    """2,300 rows of 128 columns at ε = 1: isotropic rows would drown in the noise, these are short once whitened."""
+    X, y = factors(2300, 128, 6)
+    model = quiet(LinearRegression(1.0, n=2300, bounds=Bounds(-5, 5, target=(-6, 6)), random_state=0), X, y)
+    assert model.score(X, y) > 0.4, model.score(X, y)
+
+
+def test_there_is_no_number_of_rows_at_which_it_gives_up():
+    """Mean R² over fixed seeds grows with the number of rows: from about that of the mean to that of all slopes."""
+    scores = []
+    for n in (100, 400, 1600, 6400):
+        fits = [(LinearRegression(0.3, n=n, bounds=BOUNDS, random_state=s), data(n, s)) for s in range(8)]
+        scores.append(np.mean([quiet(model, *rows).score(*rows) for model, rows in fits]))
+    assert scores == sorted(scores) and scores[0] > -0.3 and scores[1] > 0.05 and scores[-1] > 0.9, scores
+
+
+def test_a_range_of_a_target_far_from_one_is_found():
+    """540 rows whose target spreads over five octaves, bounds not given, ε = 1; where it is vague, that is said."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 50, (540, 8))
+    y = 1000 * np.exp(0.05 * X[:, 0] + rng.normal(0, 0.5, 540))
+    models = [quiet(LinearRegression(1.0, n=540, random_state=seed), X, y) for seed in range(8)]
+    assert np.mean([model.score(X, y) for model in models]) > 0.1
+    with pytest.warns(NoiseWarning, match="target's range"):
+        vague = quiet(LinearRegression(0.1, n=60, random_state=0), X[:60], y[:60])
+    assert any("target's range" in note for note in vague.release_.notes)
 
 
 def test_paying_for_the_count_costs_little():

@@ -79,7 +79,7 @@ class LinearRegression(LinearModel):
 
     | data | what comes out |
     | --- | --- |
-    | fewer rows than the noise needs | the private mean of the target, and zero slopes |
+    | fewer rows than the noise needs | nearly the private mean of the target: slopes shrunk towards zero |
     | constant or collinear columns | finite coefficients, shared among them |
     | bounds narrower than the data | values clipped; the summary names columns that crowd at their bounds |
 
