@@ -33,7 +33,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression as Ordinary
 
-from discreet import Bounds, NotPrivateWarning
+from discreet import Bounds, NoiseWarning, NotPrivateWarning
+from discreet.accounting import noise_multiplier
 from discreet.models import LinearRegression
 from discreet.models.linear import ebssp
 
@@ -41,7 +42,7 @@ Floats = NDArray[np.float64]
 
 TWELVE = "housing airfoil concrete wine skillcraft sml parkinsons pol elevators bike protein keggdirected".split()  # noqa: SIM905
 OTHERS = "yacht solar servo pendulum forest machine autos concreteslump pumadyn32nm kin40k tamielectric".split()  # noqa: SIM905
-EPSILONS = (0.1, 1.0, 3.0, 10.0)
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 DELTA = 1e-6
 PURE = ("auto, δ = 0", "robust", "functional", "output, δ = 0")
 NOISY = ("auto", "auto, n paid for", "auto, no bounds", "adassp", "ssp", "output, δ > 0", "posterior", "private mean")
@@ -90,8 +91,10 @@ def predict(method: str, epsilon: float, split: Split, seed: int) -> Floats:
     if method == "non-private":
         return np.clip(Ordinary().fit(split.X, split.y).predict(split.test_X), *split.bounds.target)
     if method == "private mean":
-        with mock.patch.object(ebssp, "_hopeless", return_value=True):
-            return model("auto", epsilon, split, seed).fit(split.X, split.y).predict(split.test_X)
+        middle, half = split.bounds.target_scale
+        noise = np.random.default_rng(seed).normal() * noise_multiplier(epsilon, DELTA)
+        mean = (split.bounds.scale_target(split.y).sum() + noise) / len(split.y)
+        return np.full(len(split.test_X), middle + half * float(np.clip(mean, -1, 1)))
     return model(method, epsilon, split, seed).fit(split.X, split.y).predict(split.test_X)
 
 
@@ -100,6 +103,7 @@ def run_set(folder: Path, name: str, methods: tuple[str, ...], folds: int) -> li
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)
+        warnings.simplefilter("ignore", NoiseWarning)
         for fold, split in enumerate(splits(folder, name, folds)):
             for method, epsilon in product(methods, EPSILONS):
                 rows.append((name, method, epsilon, fold, split.score(predict(method, epsilon, split, fold + 1))))
@@ -136,11 +140,11 @@ def compare(results: pd.DataFrame) -> None:
 def variants() -> dict[str, dict[str, Callable[[ebssp.Setting], float]]]:
     """The default with its clipping changed."""
     setting = ebssp.Setting
-    radius, reach = setting.radius.fget, setting.reach.fget
-    assert radius is not None and reach is not None
+    length, reach = setting.length.fget, setting.reach.fget
+    assert length is not None and reach is not None
     return {
         f"rows × {a:g}, residuals × {b:g}": {
-            "radius": lambda self, a=a: a * radius(self),
+            "length": lambda self, a=a: a * length(self),
             "reach": lambda self, b=b: b * reach(self),
         }
         for a, b in product((0.7, 1.0, 1.4), (0.7, 1.0, 1.4))

@@ -293,3 +293,36 @@ def test_missing_values_with_a_public_number_of_rows():
     with pytest.warns(NotPrivateWarning):
         model.fit(X, y)
     assert model.intercept_ == pytest.approx(0.5, abs=0.05) and model.bounds_.target == (0, 1)
+
+
+def test_whatever_is_released_there_is_an_answer():
+    """Moments that are noise of any size, or of columns that are the same: draws are finite."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(4, 5, 5)) * np.array([1e-3, 1.0, 1e6, 1e150])[:, None, None]
+    same = np.array([[100.0, 5, 5, 5, 20], *[[5, 30, 30, 30, 10]] * 3, [20, 10, 10, 10, 12]])
+    matrices = np.stack([*(noise + noise.swapaxes(1, 2)), same, -same, np.zeros((5, 5))])
+    std = np.array([1e-3, 1.0, 1e6, 1e150, 1e-3, 1.0, 1.0])[:, None, None] * np.ones((5, 5))
+    found = sample_posterior([Noisy(matrices, std)], draws=32, chains=4, seed=0)
+    assert np.isfinite(found.coefficients).all() and (found.precision > 0).all()
+
+
+def test_a_sampler_that_breaks_gives_the_prior_and_says_so(monkeypatch):
+    def broken(*arguments):
+        raise np.linalg.LinAlgError("singular")
+
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (50, 2))
+    monkeypatch.setattr("discreet.models.linear.sampler.draw", broken)
+    model = BayesianLinearRegression(1.0, bounds=Bounds(-1, 1, target=(-2, 2)), draws=400).fit(X, X[:, 0])
+    assert np.isfinite(model.predict(X)).all() and np.isfinite(model.predict_interval(X)).all()
+    assert "the posterior is the prior" in model.diagnostics_["note"] and "prior" in model.summary()
+
+
+def test_no_rows_leave_the_prior_and_many_do_not():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (5000, 2))
+    notes = [
+        BayesianLinearRegression(1.0, bounds=Bounds(-1, 1, target=(-2, 2)), draws=400).fit(X[:n], X[:n, 0]).diagnostics_
+        for n in (0, 5000)
+    ]
+    assert "prior" in notes[0]["note"] and "prior" not in notes[1]["note"]

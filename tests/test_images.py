@@ -102,11 +102,11 @@ def test_the_clipped_square_of_a_normal(clip):
 
 
 def test_more_noise_clips_harder():
-    settings = [ebssp.Setting(rho, 10) for rho in np.logspace(-5, 1, 20)]
-    for name in ("radius", "reach"):
+    settings = [ebssp.Setting(rho) for rho in np.logspace(-5, 1, 20)]
+    for name in ("length", "clip", "reach"):
         values = [getattr(setting, name) for setting in settings]
         assert values == sorted(values, reverse=True) and values[0] > values[-1] > 0
-    assert settings[-1].for_target > settings[0].for_target
+    assert ebssp.weigh_target(10.0, 10) > ebssp.weigh_target(1e-5, 10)
 
 
 def test_a_net_on_moments_is_scikit_learns_on_rows():

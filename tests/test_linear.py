@@ -10,7 +10,7 @@ from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 
-from discreet import Bounds, Budget, Ledger, NotPrivateWarning, VersionError
+from discreet import Bounds, Budget, Ledger, NoiseWarning, NotPrivateWarning, VersionError
 from discreet.accounting import epsilon
 from discreet.checks import behaviour
 from discreet.checks.specimens import prepared
@@ -106,11 +106,47 @@ def test_few_rows_give_the_mean_and_say_so():
     X, y = data(60)
     for n in (None, 60):
         model = quiet(LinearRegression(0.1, n=n, bounds=BOUNDS, random_state=0), X, y)
-        assert not model.coef_.any() and np.isfinite(model.intercept_)
-        assert any("mean of the target alone" in note for note in model.release_.notes)
+        assert np.ptp(model.predict(X)) < 0.2 * np.ptp(y) and np.isfinite(model.intercept_)
+        assert any("near the mean of the target alone" in note for note in model.release_.notes)
         again = Statistics.from_json(model.statistics_.to_json())
         assert LinearRegression.from_statistics(again).intercept_ == model.intercept_
         assert np.isfinite(model.interval()).all() and np.isfinite(Ridge.from_statistics(model.statistics_).coef_).all()
+
+
+def factors(n, width, common, seed=0):
+    """Many columns of few common factors, which the target depends on."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.normal(size=(n, common))
+    X = hidden @ rng.normal(size=(common, width)) / np.sqrt(common) + 0.3 * rng.normal(size=(n, width))
+    return X, hidden @ rng.normal(size=common) / np.sqrt(common) + 0.5 * rng.normal(size=n)
+
+
+def test_many_columns_of_few_factors_are_learnt():
+    """2,300 rows of 128 columns at ε = 1: isotropic rows would drown in the noise, these are short once whitened."""
+    X, y = factors(2300, 128, 6)
+    model = quiet(LinearRegression(1.0, n=2300, bounds=Bounds(-5, 5, target=(-6, 6)), random_state=0), X, y)
+    assert model.score(X, y) > 0.4, model.score(X, y)
+
+
+def test_there_is_no_number_of_rows_at_which_it_gives_up():
+    """Mean R² over fixed seeds grows with the number of rows: from about that of the mean to that of all slopes."""
+    scores = []
+    for n in (100, 400, 1600, 6400):
+        fits = [(LinearRegression(0.3, n=n, bounds=BOUNDS, random_state=s), data(n, s)) for s in range(8)]
+        scores.append(np.mean([quiet(model, *rows).score(*rows) for model, rows in fits]))
+    assert scores == sorted(scores) and scores[0] > -0.3 and scores[1] > 0.05 and scores[-1] > 0.9, scores
+
+
+def test_a_range_of_a_target_far_from_one_is_found():
+    """540 rows whose target spreads over five octaves, bounds not given, ε = 1; where it is vague, that is said."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 50, (540, 8))
+    y = 1000 * np.exp(0.05 * X[:, 0] + rng.normal(0, 0.5, 540))
+    models = [quiet(LinearRegression(1.0, n=540, random_state=seed), X, y) for seed in range(8)]
+    assert np.mean([model.score(X, y) for model in models]) > 0.1
+    with pytest.warns(NoiseWarning, match="target's range"):
+        vague = quiet(LinearRegression(0.1, n=60, random_state=0), X[:60], y[:60])
+    assert any("target's range" in note for note in vague.release_.notes)
 
 
 def test_paying_for_the_count_costs_little():
@@ -190,13 +226,14 @@ def test_intervals_cover_the_population(rows, delta, budget):
     assert 0.82 <= np.mean(covered) <= 0.995, (np.mean(covered), np.mean(covered, axis=0))
 
 
-@pytest.mark.parametrize("n", [3000, 30_000])
-def test_more_budget_is_never_worse(n):
-    """Mean error of slopes of columns that are alike, over 10 fixed seeds: it falls with ε, up to a tenth."""
-    errors = []
+@pytest.mark.parametrize("n, runs", [(3000, 25), (30_000, 25)])
+def test_more_budget_is_never_worse(n, runs):
+    """Mean error of slopes of columns that are alike, over fixed seeds: it falls with ε, up to a tenth."""
+    errors, drawn = [], [alike(n, seed) for seed in range(runs)]
     for budget in (0.5, 1.0, 2.0, 4.0, 10.0, 100.0):
-        models = [LinearRegression(budget, bounds=Bounds(-1, 1, target=(-8, 8)), random_state=s) for s in range(10)]
-        errors.append(np.mean([np.abs(quiet(m, *alike(n, s)).coef_ - SLOPE).mean() for s, m in enumerate(models)]))
+        model, wide = LinearRegression(budget), Bounds(-1, 1, target=(-8, 8))
+        fits = [quiet(clone(model).set_params(bounds=wide, random_state=s), *rows) for s, rows in enumerate(drawn)]
+        errors.append(np.mean([np.abs(fit.coef_ - SLOPE).mean() for fit in fits]))
     assert all(after < 1.1 * before for before, after in itertools.pairwise(errors)), errors
 
 
@@ -454,8 +491,8 @@ def test_missing_values_do_not_bias_the_mean_where_the_number_of_rows_is_public(
     X, y = np.zeros((2000, 3)), np.full(2000, 2.0)
     X[::2] = np.nan
     models = [LinearRegression(0.1, neighbours="replace-one", bounds=BOUNDS, random_state=s) for s in range(30)]
-    found = np.mean([quiet(model, X, y).intercept_ for model in models])
-    assert not models[0].coef_.any() and 1.4 < found < 2.1, found  # shrunk a little; half of it if all rows counted
+    found = np.mean([quiet(model, X, y).predict(np.zeros((1, 3)))[0] for model in models])
+    assert 1.4 < found < 2.1, found  # shrunk a little; half of it if all rows counted
 
 
 def test_skewed_features_are_clipped_and_it_is_said():
@@ -492,9 +529,9 @@ def test_statistics_are_saved_loaded_and_solved_again(tmp_path):
 
 @pytest.mark.catalogue("LR6")
 def test_sites_add_up():
-    """The mean squared error of slopes from two sites' statistics, over 12 fixed seeds, is below that of either."""
+    """The mean squared error of slopes from two sites' statistics, over 24 fixed seeds, is below that of either."""
     errors = {"north": [], "south": [], "both": []}
-    for seed in range(12):
+    for seed in range(24):
         X, y = data(3000, seed, noise=1.0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotPrivateWarning)

@@ -179,8 +179,22 @@ def _flat(output: Any) -> tuple[Floats, Event | None]:
     """All that was released, as one vector; and the event, if it is known."""
     if not isinstance(output, Release):
         return np.asarray(output, np.float64).ravel(), None
-    values = [part.value for part in output.parts] or [output.value]
-    return np.concatenate([np.asarray(value, np.float64).ravel() for value in values]), output.event
+    return np.concatenate([_in_deviations(part) for part in output.parts or (output,)]), output.event
+
+
+def _in_deviations(release: Release) -> Floats:
+    """What was released, in stated deviations of its noise: the same unit in every run, where norms are adapted.
+
+    >>> from discreet.stats import count
+    >>> release = count(np.ones(50), epsilon=1.0)
+    >>> bool(abs(_in_deviations(release)[0] - 50 / release.std) < 30)
+    True
+    """
+    value = np.asarray(release.value, np.float64).ravel()
+    std = np.nan if release.std is None else np.asarray(release.std, np.float64)
+    unit = np.broadcast_to(std, np.shape(release.value)).ravel()
+    known = np.isfinite(unit) & (unit > 0)
+    return np.where(known, value / np.where(known, unit, 1.0), value)
 
 
 def _even(outputs: list[list[Floats]]) -> tuple[Floats, Floats]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +14,7 @@ from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, Share
 from discreet.curator import Curator
 from discreet.events import Gaussian, flatten
-from discreet.query import Batch, BoundedSum, OneHot
+from discreet.query import Batch, BoundedSum, Image, OneHot
 from discreet.release import Release
 
 Floats = NDArray[np.float64]
@@ -27,53 +29,103 @@ WIDE = 12  # magnitudes that a window may hold
 HIDDEN = 0.05  # of the rows may be cut unseen
 TAIL = 0.002  # of the rows may lie beyond either end: heavy tails are cut there
 FOR_BOUNDS = 0.2  # of the budget, where bounds are not given
+OF_TARGET = 0.5  # of that for the target's, by itself
+CLEAR = 5.0  # deviations of its noise that a window has to stand out by
+VAGUE = (
+    "the target's range hardly stands out of the noise: it may be far off, and predictions with it. "
+    "Hint: public bounds, or more budget"
+)
 NOTE = f"bounds were estimated privately, with {FOR_BOUNDS:.0%} of the budget"
 
 
-def estimate_bounds(curator: Curator, coarse: Share, fine: Share, target: bool) -> Bounds:
-    """Bounds that hold nearly all rows of each column, and of the target if asked.
+@dataclass(frozen=True)
+class Ranges:
+    """Low and high ends found for some columns, and which of them do not stand out of the noise."""
 
-    Two noisy histograms: of octaves (sign and power of two), then of even cells within the octaves found.
+    lower: Floats
+    upper: Floats
+    vague: NDArray[np.bool_]
+
+
+def estimate_bounds(
+    curator: Curator, coarse: Sequence[Share], fine: Sequence[Share], target: bool
+) -> tuple[Bounds, tuple[str, ...]]:
+    """Bounds that hold nearly all rows of each column, and of the target if asked; and remarks.
+
+    Two noisy histograms: of octaves (sign and power of two), then of even cells within the octaves found. Those of the
+    target are by themselves, with shares of their own: a poor range of one feature among many costs little, of the
+    target everything.
     """
-    width = curator.width + target
-
     # BOUND: a row adds to one cell per column
-    def columns(rows: Batch) -> Floats:
-        return np.column_stack([rows.X, rows.y]) if target and rows.y is not None else rows.X
+    groups: list[tuple[Image, int]] = [(lambda rows: rows.X, curator.width)]
+    if target:
+        groups.append((_target, 1))
 
     # SUMMARISE + PRIVATISE: octaves
-    octaves = OneHot(lambda rows: _octave(columns(rows)), OCTAVES, width)
-    noisy = curator.measure(_histogram(octaves, curator, coarse, "octaves"), coarse)
-    first, last = _octaves(noisy, width)
+    asked = [
+        (_histogram(OneHot(_coded(image, _octave), OCTAVES, width), share, "octaves"), share, None)
+        for (image, width), share in zip(groups, coarse, strict=True)
+    ]
     edges = _edges()
-    low, high = edges[first], edges[last + 1]  # octave 0 is between the smallest magnitudes
+    octaves = [
+        _octaves(noisy, width) for noisy, (_, width) in zip(curator.measure_together(*asked), groups, strict=True)
+    ]
+    ends = [(edges[first], edges[last + 1]) for first, last, _ in octaves]  # octave 0: between the smallest magnitudes
 
     # SUMMARISE + PRIVATISE: even cells between them
-    step = (high - low) / CELLS
-    cells = OneHot(lambda rows: _cell(columns(rows), low, step), CELLS, width)
-    noisy = curator.measure(_histogram(cells, curator, fine, "ranges"), fine)
-    first, last = _cells(noisy, width)
+    asked = [
+        (
+            _histogram(
+                OneHot(_coded(image, partial(_cell, low=low, step=(high - low) / CELLS)), CELLS, width), share, "ranges"
+            ),
+            share,
+            None,
+        )
+        for (image, width), (low, high), share in zip(groups, ends, fine, strict=True)
+    ]
+    found = [
+        _narrowed(noisy, low, high, vague)
+        for noisy, (low, high), (_, _, vague) in zip(curator.measure_together(*asked), ends, octaves, strict=True)
+    ]
 
-    # SOLVE: the cells found, and one more on either side for what the noise hid
-    lower = np.maximum(low, low + (first - 1) * step)
-    upper = np.minimum(high, low + (last + 2) * step)
+    # SOLVE: the bounds of all
     if not target:
-        return Bounds(lower, upper)
-    return Bounds(lower[:-1], upper[:-1], target=(float(lower[-1]), float(upper[-1])))
+        return Bounds(found[0].lower, found[0].upper), ()
+    ours = float(found[1].lower[0]), float(found[1].upper[0])
+    return Bounds(found[0].lower, found[0].upper, target=ours), (VAGUE,) if found[1].vague.any() else ()
 
 
 def with_bounds(
     curator: Curator, budget: Budget, parts: Iterable[float | Part], target: bool
-) -> tuple[Bounds, tuple[Share, ...]]:
-    """Bounds that nobody stated, and the shares of the rest of the plan: a fifth of the budget pays for the bounds."""
+) -> tuple[Bounds, tuple[Share, ...], tuple[str, ...]]:
+    """Bounds that nobody stated, the shares of the rest of the plan, and remarks: for a fifth of the budget."""
     plain = [part if isinstance(part, Part) else Part(part) for part in parts]
-    half = Part(sum(part.weight for part in plain) / (1 - FOR_BOUNDS) * FOR_BOUNDS / 2)
-    coarse, fine, *shares = budget.split(half, half, *plain)
-    return estimate_bounds(curator, coarse, fine, target), tuple(shares)
+    half = sum(part.weight for part in plain) / (1 - FOR_BOUNDS) * FOR_BOUNDS / 2
+    each = [Part(half * weight) for weight in ((1 - OF_TARGET, OF_TARGET) if target else (1.0,))]
+    shares = budget.split(*each, *each, *plain)
+    k = len(each)
+    bounds, remarks = estimate_bounds(curator, shares[:k], shares[k : 2 * k], target)
+    return bounds, shares[2 * k :], remarks
 
 
-def _histogram(table: OneHot, curator: Curator, share: Share, name: str) -> BoundedSum:
+def _target(rows: Batch) -> Floats:
+    assert rows.y is not None
+    return rows.y[:, None]
+
+
+def _coded(image: Image, code: Callable[[Floats], NDArray[np.int64]]) -> Image:
+    return lambda rows: code(image(rows))
+
+
+def _histogram(table: OneHot, share: Share, name: str) -> BoundedSum:
     return BoundedSum(table, order=1 if share.budget.pure else 2, name=name)
+
+
+def _narrowed(noisy: Release, low: Floats, high: Floats, vague: NDArray[np.bool_]) -> Ranges:
+    """The cells found, and one more on either side for what the noise hid."""
+    step = (high - low) / CELLS
+    first, last = _cells(noisy, len(low))
+    return Ranges(np.maximum(low, low + (first - 1) * step), np.minimum(high, low + (last + 2) * step), vague)
 
 
 def _octave(values: Floats) -> NDArray[np.int64]:
@@ -92,8 +144,8 @@ def _cell(values: Floats, low: Floats, step: Floats) -> NDArray[np.int64]:
     return np.where(np.isfinite(code), np.clip(code, 0, CELLS - 1), -1).astype(np.int64)
 
 
-def _octaves(noisy: Release, width: int) -> tuple[Ends, Ends]:
-    """First and last octave of each column: where its rows are, as far as the noise lets one see.
+def _octaves(noisy: Release, width: int) -> tuple[Ends, Ends, NDArray[np.bool_]]:
+    """First and last octave of each column, where its rows are as far as one sees; and whether they are mere noise.
 
     Values spread over several octaves, of either sign: single cells may hold too few rows to stand out, but
     neighbouring magnitudes together do. So the best window of magnitudes is found first, by its sum over the noise of
@@ -107,7 +159,7 @@ def _octaves(noisy: Release, width: int) -> tuple[Ends, Ends]:
     bar = std * (math.sqrt(2 * rare) if gaussian else rare / math.sqrt(2))
     zero = HIGH - LOW
     plus, minus = counts[:, zero + 1 :], counts[:, zero - 1 :: -1]  # by magnitude, smallest first
-    low, high = _window(plus + minus, math.sqrt(2) * std)
+    low, high, score = _window(plus, minus, std)
     sure = (plus > bar) | (minus > bar)
     low = np.where(sure.any(axis=1), np.minimum(low, sure.argmax(axis=1)), low)
     high = np.where(sure.any(axis=1), np.maximum(high, zero - 1 - sure[:, ::-1].argmax(axis=1)), high)
@@ -117,32 +169,41 @@ def _octaves(noisy: Release, width: int) -> tuple[Ends, Ends]:
     up, down = _signs(plus, minus, low, high, std)
     first = np.where(down, zero - 1 - high, np.where(nothing, zero, zero + 1 + np.maximum(low - 1, 0)))
     last = np.where(up, zero + 1 + high, np.where(nothing, zero, zero - 1 - np.maximum(low - 1, 0)))
-    return first, last
+    return first, last, (score < CLEAR) & ~sure.any(axis=1) & ~nothing
 
 
-def _window(counts: Floats, std: float) -> tuple[Ends, Ends]:
-    """The window of neighbouring magnitudes whose rows stand out most; magnitudes far from 1 have to show more."""
-    width, cells = counts.shape
-    sums = np.cumsum(np.column_stack([np.zeros(width), counts]), axis=1)
+def _window(plus: Floats, minus: Floats, std: float) -> tuple[Ends, Ends, Floats]:
+    """The window of neighbouring magnitudes whose rows stand out most, by how far; distant ones have to show more.
+
+    Of one sign or of both: the other's noise is left out where its rows add nothing.
+    """
+    width, cells = plus.shape
     top = FAR * np.abs(np.arange(cells) + LOW)
     best, low, high = np.full(width, -np.inf), np.zeros(width, np.intp), np.zeros(width, np.intp)
-    for length in range(1, WIDE + 1):
-        score = (sums[:, length:] - sums[:, :-length]) / (std * math.sqrt(length)) - top[length - 1 :]
-        start = score.argmax(axis=1)
-        better = score.max(axis=1) > best
-        best = np.where(better, score.max(axis=1), best)
-        low, high = np.where(better, start, low), np.where(better, start + length - 1, high)
-    return low, high
+    for counts, noise in ((plus, std), (minus, std), (plus + minus, math.sqrt(2) * std)):
+        sums = np.cumsum(np.column_stack([np.zeros(width), counts]), axis=1)
+        for length in range(1, WIDE + 1):
+            score = (sums[:, length:] - sums[:, :-length]) / (noise * math.sqrt(length)) - top[length - 1 :]
+            start = score.argmax(axis=1)
+            better = score.max(axis=1) > best
+            best = np.where(better, score.max(axis=1), best)
+            low, high = np.where(better, start, low), np.where(better, start + length - 1, high)
+    return low, high, best
 
 
 def _signs(
     plus: Floats, minus: Floats, low: Ends, high: Ends, std: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether there are positive values, and negative ones: at least the likelier, and the other if it may be."""
+    """Whether there are positive values, and negative ones: at least the likelier, and the other if it may be.
+
+    Where the likelier itself is not clear, the other is left out only if there is nothing of it: half of the rows would
+    be lost otherwise, and a range that is too wide costs less.
+    """
     inside = (np.arange(plus.shape[1]) >= low[:, None]) & (np.arange(plus.shape[1]) <= high[:, None])
     up, down = (plus * inside).sum(axis=1), (minus * inside).sum(axis=1)
     noise = std * np.sqrt(inside.sum(axis=1))
-    return (up >= down) | (up > noise), (down > up) | (down > noise)
+    bar = np.where(np.maximum(up, down) < CLEAR * noise, 0.0, noise)
+    return (up >= down) | (up > bar), (down > up) | (down > bar)
 
 
 def _at(counts: Floats, cell: Ends) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, Share, approximate
 from discreet.classes import FOR_CLASSES, find_classes
 from discreet.curator import Curator
+from discreet.errors import NoiseWarning, outside
 from discreet.noise import deviation_of
 from discreet.ranges import NOTE as BOUNDS_ESTIMATED
 from discreet.ranges import with_bounds
@@ -72,8 +74,10 @@ class Task:
         if self.bounds is not None:
             bounds, shares = self.bounds, self.budget.split(*parts)
         else:
-            bounds, shares = with_bounds(self.curator, self.budget, parts, self.target == "number")
-            self.note(BOUNDS_ESTIMATED)
+            bounds, shares, remarks = with_bounds(self.curator, self.budget, parts, self.target == "number")
+            self.note(BOUNDS_ESTIMATED, *remarks)
+            for remark in remarks:
+                warnings.warn(remark, NoiseWarning, stacklevel=outside())
         classes = self.classes
         if search:
             classes, shares = find_classes(self.curator, shares[0], self.note), shares[1:]

@@ -25,6 +25,7 @@ Kind = Literal["noise-aware", "naive-overconfident"]
 
 COUNT = 0.1  # of the budget, for the number of rows where it stands alone
 AGREE = 1.05  # chains of a larger split R-hat have not met
+WIDE = 0.5  # of the prior's variance: slopes that vary more have hardly been told apart from it
 BLOCK = 4096  # rows predicted at a time
 
 
@@ -174,7 +175,15 @@ class BayesianLinearRegression(PrivateRegressor):
         drawn = self._drawn.posterior
         met = bool((drawn.rhat < AGREE).all())
         note = "" if met else f"chains have not met (R-hat above {AGREE}): ask for more draws"
+        if drawn.of_prior or self._like_prior():
+            note = "the noise hides the data: the posterior is the prior, or nearly so"
         return {"rhat": drawn.rhat, "ess": drawn.size, "note": note}
+
+    def _like_prior(self) -> bool:
+        """Whether the slopes, scaled, vary as widely as before any data were seen."""
+        drawn = self._drawn.posterior.coefficients[..., int(self._drawn.intercept) :]
+        before = self.b0 / max(self.a0 - 1, 0.5)  # the variance of a slope a priori, about
+        return bool((drawn.var(axis=(-3, -2)) > WIDE * before).all())
 
     def coef_interval(self, confidence: float = 0.9) -> Floats:
         """Low and high end for each coefficient, which the coefficient is between with this probability."""
@@ -188,8 +197,11 @@ class BayesianLinearRegression(PrivateRegressor):
         mean = super().predict(X)
         if not return_std:
             return mean
-        lines, residual = self._lines(X), self.residual_std_
-        return mean, np.sqrt(np.concatenate([line.var(axis=1) for line in lines]) + np.mean(residual**2))
+        rows = self._checked(X)
+        inside = np.where(np.isfinite(rows), np.clip(rows, self.bounds_.lower, self.bounds_.upper), np.nan)
+        full = np.column_stack([np.ones(len(rows)), inside])
+        of_line = np.einsum("ij,ij->i", full @ np.cov(self.posterior_.T, bias=True), full)
+        return mean, np.sqrt(np.maximum(of_line, 0.0) + np.mean(self.residual_std_**2))
 
     def predict_interval(self, X: Any, confidence: float = 0.9) -> Floats:
         """Low and high end for the target of each row, within its bounds: a new target is there with this chance."""

@@ -10,7 +10,8 @@ it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,9 @@ from discreet.curator import Curator
 from discreet.images import Line, Mixed, missing
 from discreet.models.fit import ADAPTS
 from discreet.models.linear.part import Part
-from discreet.models.linear.scaled import features, target
-from discreet.models.linear.shrink import shrunk, spectrum
-from discreet.models.scaling import Standard, indicators, standardised
-from discreet.powers import Powers
+from discreet.models.linear.scaled import target
+from discreet.models.linear.shrink import shrunk
+from discreet.models.linear.standard import standardise_rows
 from discreet.query import Batch, BoundedSum, Image, OneHot
 from discreet.release import Release
 from discreet.task import Task
@@ -34,42 +34,46 @@ Floats = NDArray[np.float64]
 # shares of the budget: the count (where it is private), means and deviations, X'X to whiten by, X'X, X'y, the size of
 # the residuals, X'r
 COUNT, MOMENTS, LOOK, GRAM, PRODUCTS, RESIDUALS, CORRECTION = 0.02, 0.15, 0.15, 0.2, 0.2, 0.02, 0.23
+# the mean of the target alone, beside them: its share grows with ρ, to MOST, where the number of rows is stated
+MOST, EVEN = 0.8, 15.0
 
-TOO_NOISY = 2.5  # beyond such a ρ slopes are not worth trying
-TOO_FEW = 30.0  # rows, in deviations of the noise of a count
 CALM = 0.02  # below such a ρ the moments tell the size of the residuals
 ROUND = 5.0  # eigenvalues so many times the noise need no whitening
-SQUARES = 0.5  # weight of squares beside their values
-FLAT = 1.5  # variances below so much of their noise are taken for it
-OUTER = 0.8  # of the way to its bounds a value is near them
+HOPELESS = 10.0  # beyond such a ρ slopes' coordinates are made small, and the noise is in the mean's
+UNSURE = 1.5  # deviations of the noise of the number of rows
 LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
+FAIR, LITTLE = 0.3, 0.25  # slopes that explain FAIR of the variance and keep less than LITTLE are remarked on
 
-
-CLIPPED = "features were clipped at {:g} standard deviations from their means: coefficients are of the clipped values"
-ALONE = "too few rows for slopes at this budget: the answer is the mean of the target alone"
+NOISY = (
+    "much noise for this many rows: slopes were shrunk to little, and the answer is near the mean of the target alone"
+)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How hard to clip, from public numbers: ρ is the noise in X'X over the size of X'X."""
+    """How hard to clip, from public numbers and released ones: ρ is the noise in X'X over the size of X'X."""
 
     rho: float
-    width: int
 
     @property
-    def radius(self) -> float:
-        """Rows longer than this are shrunk onto it: a typical standardised row has length √width."""
-        return min(max(0.65 * math.pow(self.rho, -0.25), 0.5), 4.0) * math.sqrt(self.width)
+    def length(self) -> float:
+        """Rows are shrunk onto so many times the length of a typical one."""
+        return min(max(0.65 * math.pow(self.rho, -0.25), 0.5), 4.0)
+
+    @property
+    def clip(self) -> float:
+        """Targets are clipped at so many of their deviations, the more so where rows are shrunk."""
+        return self.reach * min(self.length, 1.0)
 
     @property
     def reach(self) -> float:
         """Residuals are clipped at so many of their deviations."""
         return min(max(1.3 * math.pow(self.rho, -0.13), 1.2), 3.0)
 
-    @property
-    def for_target(self) -> float:
-        """Weight of the target's moments beside one feature's: the noisier, the more its mean matters."""
-        return min(round(4 * math.sqrt(self.width * min(max(2.5 * self.rho, 0.5), 3.5))) / 4, 32.0)
+
+def weigh_target(rho: float, width: int) -> float:
+    """Weight of the target's moments beside one feature's: the noisier, the more its mean matters."""
+    return min(round(4 * math.sqrt(width * min(max(2.5 * rho, 0.5), 3.5))) / 4, 32.0)
 
 
 def ebssp(task: Task, clip: float | None = None) -> tuple[Part, tuple[str, ...]]:
@@ -77,32 +81,50 @@ def ebssp(task: Task, clip: float | None = None) -> tuple[Part, tuple[str, ...]]
 
     | data | what comes out |
     | --- | --- |
-    | fewer rows than the noise needs | the mean of the target alone |
+    | fewer rows than the noise needs | the more of the budget for the mean of the target, and slopes shrunk towards 0 |
     | constant or collinear columns | eigenvalues floored at the noise: finite coefficients |
     """
-    if task.n is not None and _hopeless(task, task.n):
-        return _public_mean(task, task.n), (ALONE,)
-    weights = (MOMENTS, LOOK, GRAM, PRODUCTS, RESIDUALS, CORRECTION)
-    parts = [radial(weight) for weight in weights]
-    if task.n is not None:
-        bounds, shares = task.deal(*parts)
-        count, count_std = float(task.n), 0.0
-    else:
+    parts = [radial(weight) for weight in (MOMENTS, LOOK, GRAM, PRODUCTS, RESIDUALS, CORRECTION)]
+    for_level: Share | None = None
+    if task.n is None:
         bounds, (for_count, *rest) = task.deal(radial(COUNT), *parts)
-        shares, (count, count_std) = tuple(rest), _count(task.curator, for_count)
-    if task.n is None and _hopeless(task, max(count - count_std, 1.0)):
-        return _private_mean(task, bounds, shares, count, count_std), (ADAPTS, ALONE)
-    part, crowded = _moments(task, bounds, shares, _positive(count, count_std), count_std, clip)
-    return part, (ADAPTS, *crowded)
+        count, count_std = _count(task.curator, for_count)
+    else:
+        count, count_std = float(task.n), 0.0
+        if task.intercept and task.budget.neighbours == "add-remove":
+            bounds, (for_level, *rest) = task.deal(radial(_odds(_rho(task, count))), *parts)
+        else:
+            bounds, plain = task.deal(*parts)
+            rest = list(plain)
+    size = Size(_positive(count, count_std), max(count - count_std, 1.0), count_std)
+    part, remarks = _moments(task, bounds, for_level, rest, size, clip)
+    return part, (ADAPTS, *remarks)
 
 
-def _hopeless(task: Task, rows: float) -> bool:
-    return _rho(task, rows) > TOO_NOISY or rows < TOO_FEW * task.noise(1) * task.exchange
+def _odds(rho: float) -> float:
+    """The share of the mean of the target alone beside the others: the less hope there is for slopes, the more."""
+    share = MOST * rho**2 / (rho**2 + EVEN**2)
+    return max(share, 1e-3) / (1 - share) * (MOMENTS + LOOK + GRAM + PRODUCTS + RESIDUALS + CORRECTION)
 
 
-def _rho(task: Task, rows: float) -> float:
-    d = task.width
-    noise = task.noise(d * (d + 1) // 2)
+@dataclass(frozen=True)
+class Size:
+    """The number of rows: never too small for its noise; so many at least, but for the noise; and that noise."""
+
+    rows: float
+    least: float
+    std: float
+
+    @property
+    def sure(self) -> float:
+        """Near 0 where the rows are so few that they may be noise."""
+        return min(1.0, self.least / (UNSURE * self.std)) ** 2 if self.std else 1.0
+
+
+def _rho(task: Task, rows: float, width: float | None = None) -> float:
+    """The noise in X'X over the size of X'X, for rows of so many coordinates that are alike."""
+    d = task.width if width is None else width
+    noise = task.noise(task.width * (task.width + 1) // 2)
     return d * math.sqrt(2 * d) * noise / max(rows, 1.0)
 
 
@@ -118,41 +140,61 @@ def _positive(count: float, std: float) -> float:
 
 
 def _moments(
-    task: Task, bounds: Bounds, shares: tuple[Share, ...], n: float, n_std: float, clip: float | None
+    task: Task, bounds: Bounds, for_level: Share | None, shares: Sequence[Share], size: Size, clip: float | None
 ) -> tuple[Part, tuple[str, ...]]:
-    curator, width = task.curator, task.width
+    curator, width, intercept = task.curator, task.width, int(task.intercept)
+    n, n_std = size.rows, size.std
     for_moments, for_look, for_gram, for_products, for_residuals, for_correction = shares
-    setting = Setting(_rho(task, n), width)
-    t = target(bounds)
+    rho = _rho(task, size.least)
+    setting, t = Setting(rho), target(bounds)
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations
-    begun = _begin(task, bounds, setting, for_moments, n, clip)
+    for_means = (for_level, for_moments)
+    begun = standardise_rows(task, bounds, weigh_target(rho, width), for_means, n, n_std, clip)
     z: Image = begun.rows.rows
     frame, start, deviation = begun.rows.frame, begun.start, begun.deviation
-    u, radius = begun.rows.scaled, setting.radius
+    radius, clip = setting.length * math.sqrt(width), setting.clip * deviation
 
     # a first look at the correlations, to whiten by; then X'X and X'y of whitened rows, long ones shrunk as a whole
-    clip = setting.reach * deviation
     first_look, of_target = _gram(z, radius, "X'X, first look"), _products(z, t, frame, start, radius, clip, "X'y")
     (look,) = curator.measure_together((first_look, for_look, None), ahead=[(of_target, for_products)])
-    grams = [look]
+    grams, square = [look], float(width)
     if not _round(look):
-        values, vectors = spectrum(look.value, float(look.std[0, 0]), LOOSE)
-        white = Mixed(u, frame @ (vectors * np.sqrt(n / values)))
-        grams, z, frame = [], white, white.matrix
+        white = whiten_slopes(look, n, intercept)
+        rho, least = (_rho(task, rows, intercept + white.square) for rows in (n, size.least))
+        hope = min(1.0, HOPELESS / least) * size.sure
+        matrix = white.matrix * np.append(np.ones(intercept), np.full(width - intercept, hope))
+        frame, square = frame @ matrix, max(intercept + hope**2 * white.square, 1e-6)
+        grams, z, setting = [], Mixed(begun.rows.scaled, frame), Setting(rho)
+        radius, clip = setting.length * math.sqrt(square), setting.clip * deviation
         of_target = _products(z, t, frame, start, radius, clip, "X'y")
     gram, products = curator.measure_together(
         (_gram(z, radius, "X'X"), for_gram, None), (of_target, for_products, None)
     )
     matrix, noise = _averaged([*grams, gram])
-    weight = min(max(float(np.trace(matrix)) / (n * width), 0.1), 1.0)  # of the average row
+    weight = min(max(float(np.trace(matrix)) / (n * square), 0.1), 1.0)  # of the average row
 
     # SOLVE, for a first solution
     def part(line: Floats, products: Release, variance: float, clip: float) -> Part:
         answer = _inside(clip, math.sqrt(variance * weight))
-        cross, cross_std = products.value / answer, float(products.std) / answer
-        low, high = begun.rows.low, begun.rows.high
-        return Part(frame, line, matrix, noise, cross, cross_std, variance, n, n_std, begun.mean, low, high)
+        return Part(
+            frame=frame,
+            line=line,
+            gram=matrix,
+            gram_std=noise,
+            cross=products.value / answer,
+            cross_std=float(products.std) / answer,
+            variance=variance,
+            count=n,
+            count_std=n_std,
+            mean=begun.mean,
+            low=begun.rows.low,
+            high=begun.rows.high,
+            start=start,
+            start_std=begun.start_std,
+            whole=deviation**2,
+            weight=weight,
+        )
 
     rough = part(start, products, deviation**2, clip)
     line = shrunk([rough]).theta
@@ -170,7 +212,48 @@ def _moments(
         correct = _products(z, t, frame, line, radius, clip, "X'r")
         measured, correction = curator.measure_together((squares, for_residuals, None), (correct, for_correction, None))
         left = _variance(measured, edge, n)
-    return part(line, correction, left, clip), begun.notes
+    found = _together(rough, part(line, correction, left, clip))
+    return found, begun.notes + ((NOISY,) if _kept(found, square) < LITTLE else ())
+
+
+def _kept(part: Part, square: float) -> float:
+    """What the noise leaves of fair slopes that are alike in all coordinates."""
+    signal = (part.count * (part.weight or 1.0)) ** 2 * FAIR * (part.whole or 1.0) / square
+    return signal / (signal + part.cross_std**2)
+
+
+def _together(rough: Part, fine: Part) -> Part:
+    """The products about the second line and those about the first, moved there: each by its precision."""
+    step = np.linalg.solve(fine.frame, fine.line - rough.line)
+    moved = rough.cross_std**2 + rough.gram_std**2 / 2 * float(step @ step)
+    share = moved / (moved + fine.cross_std**2)
+    cross = share * fine.cross + (1 - share) * rough.about(fine.line)
+    return replace(fine, cross=cross, cross_std=math.sqrt(share) * fine.cross_std)
+
+
+@dataclass(frozen=True, eq=False)
+class White:
+    """The matrix that whitens standardised slopes, and their squared length in a typical row then."""
+
+    matrix: Floats
+    square: float
+
+
+def whiten_slopes(look: Release, n: float, intercept: int) -> White:
+    """What makes slopes' coordinates alike, as a noisy X'X has it; eigenvalues within the noise are taken for it.
+
+    Rows of few common factors are short then, whatever their number of columns, and the noise that they need is small.
+    """
+    slopes = look.value[intercept:, intercept:]
+    values, vectors = np.linalg.eigh(slopes)
+    edge = float(look.std[0, 0]) * math.sqrt(2 * len(slopes))
+    true = np.where(values > edge, (values + np.sqrt(np.maximum(values**2 - edge**2, 0.0))) / 2, 0.0)
+    hidden = values <= edge  # all of these together are what is left of the trace, which is well known
+    true[hidden] = max(float(np.trace(slopes) - true.sum()), 0.0) / max(int(hidden.sum()), 1)
+    values = np.maximum(values, LOOSE * edge + 1e-9)
+    matrix = np.eye(len(look.value))
+    matrix[intercept:, intercept:] = vectors * np.sqrt(n / values)
+    return White(matrix, max(float((true / values).sum()), 1.0))
 
 
 def _round(look: Release) -> bool:
@@ -207,64 +290,6 @@ def _averaged(grams: list[Release]) -> tuple[Floats, float]:
     return np.asarray(mean), total**-0.5
 
 
-@dataclass(frozen=True, eq=False)
-class _Begun:
-    """Standardised rows; the target's mean as a line, and its deviation; the means of the features."""
-
-    rows: Standard
-    start: Floats
-    deviation: float
-    mean: Floats
-    notes: tuple[str, ...]
-
-
-def _begin(task: Task, bounds: Bounds, setting: Setting, share: Share, n: float, clip: float | None) -> _Begun:
-    """Means and deviations of features and target, from noisy sums, and what follows from them."""
-    intercept, d = task.intercept, len(bounds.lower)
-    sums = task.curator.measure(_powers(bounds, 1.0, setting.for_target), share)
-    noise = float(sums.std) / n
-    x, squares, (y, y_squared) = np.split(sums.value / n, [d, 2 * d])
-    of_target = noise / setting.for_target
-    mean = np.clip(x, -1, 1) if intercept else np.zeros(d)
-    y_mean = float(np.clip(y / setting.for_target, -1, 1)) if intercept else 0.0
-    spread = np.sqrt(np.clip(squares - mean**2, max(FLAT * noise, 1e-6), 1.0))
-    y_variance = y_squared / (SQUARES * setting.for_target) - y_mean**2
-    deviation = math.sqrt(min(max(y_variance, 2 * of_target, 1e-6), 1.0))
-
-    standard = standardised(bounds, intercept, clip, mean, spread)
-    start = np.zeros(d + intercept)
-    start[:intercept] = y_mean
-    columns = task.curator.columns or tuple(f"x{i + 1}" for i in range(d))
-    crowded = np.where(indicators(bounds, intercept), 0.0, squares)
-    notes = _crowded(np.append(crowded, y_squared / SQUARES / setting.for_target), noise, columns)
-    if clip is not None and standard.clips:
-        notes += (CLIPPED.format(clip),)
-    return _Begun(standard, start, deviation, mean, notes)
-
-
-def _crowded(squares: Floats, noise: float, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """A remark on columns, the target last, whose values lie at their bounds, as their noisy mean square has it.
-
-    A mean square of s within [-1, 1] means that at least (s - q²)/(1 - q²) of the values are beyond q.
-    """
-    names = (*columns, "the target")
-    shares = [(square - 2 * noise - OUTER**2) / (1 - OUTER**2) for square in squares]
-    found = [f"{name} ({min(share, 1.0):.0%})" for name, share in zip(names, shares, strict=True) if share > 0.5]
-    if not found:
-        return ()
-    return (
-        f"values near their bounds or beyond, at least, by private estimate: {', '.join(found[:8])}"
-        f"{' and more' if len(found) > 8 else ''}. Fine for a column of two values; otherwise clipping to the bounds "
-        "costs accuracy: a slope is off by about as large a part as is clipped. Hint: wider bounds",
-    )
-
-
-def _powers(bounds: Bounds, of_features: float, of_target: float) -> Powers:
-    """Sums of features, their squares, and the target's, with weights."""
-    weights = (of_features, of_features, of_target, SQUARES * of_target)
-    return Powers(features(bounds, False), target(bounds), weights=weights, name="means and squares")
-
-
 def _squares(t: Image, line: Line, clip: float) -> BoundedSum:
     def squares(rows: Batch) -> Floats:
         return np.asarray((t(rows) - line(rows)) ** 2)
@@ -292,62 +317,3 @@ def _clipped_square(deviation: float, clip: float) -> float:
 def _inside(clip: float, deviation: float) -> float:
     """How many normal residuals are not clipped: by so much less do their products answer to a change of line."""
     return max(math.erf(clip / max(deviation, 1e-12) / math.sqrt(2)), 0.5)
-
-
-def _public_mean(task: Task, n: int) -> Part:
-    """Too few rows for slopes, and everybody knows: the whole budget for the mean of the target."""
-    bounds, (share,) = task.deal(radial(1.0))
-    if task.budget.neighbours == "replace-one":  # the number of rows is public then, not that of whole ones
-        both = task.curator.measure(_whole_rows(bounds), share)
-        return _mean(task, float(both.value[1]), float(both.std), float(both.value[0]), float(both.std))
-    one = Mixed(features(bounds, task.intercept), np.eye(task.width)[:, :1] * task.intercept)
-    total = task.curator.measure(BoundedSum(one, target(bounds), norm=1, name="sum of the target"), share)
-    return _mean(task, float(total.value[0]), float(total.std), float(n), 0.0)
-
-
-def _whole_rows(bounds: Bounds) -> BoundedSum:
-    """How many rows have all their values, and the sum of their targets."""
-    t = target(bounds)
-
-    def both(rows: Batch) -> Floats:
-        return np.column_stack([np.where(missing(rows), np.nan, 1.0), t(rows)])
-
-    return BoundedSum(both, norm=math.sqrt(2), name="rows and sum of the target")
-
-
-def _private_mean(task: Task, bounds: Bounds, shares: tuple[Share, ...], n: float, n_std: float) -> Part:
-    """Too few rows for slopes, as the noisy count has it: what is left buys the mean of the target.
-
-    The questions are those of a whole fit, of slopes 0, so that what is asked does not depend on the count.
-    """
-    curator, d = task.curator, len(bounds.lower)
-    for_moments, for_look, for_gram, for_products, for_residuals, for_correction = shares
-    u, t = features(bounds, task.intercept), target(bounds)
-    one = Mixed(u, np.diag([float(task.intercept)] + [0.0] * (task.width - 1)))
-    flat, zero, whole = np.eye(task.width), np.zeros(task.width), Line(one, (0.0,) * task.width)
-    powers, look, gram, products, _, correction = curator.measure_together(
-        (_powers(bounds, 0.0, 1.0), for_moments, None),
-        (_gram(one, 1.0, "X'X, first look"), for_look, None),
-        (_gram(one, 1.0, "X'X"), for_gram, None),
-        (_products(one, t, flat, zero, 1.0, 1.0, "X'y"), for_products, None),
-        (_squares(t, whole, 1.0), for_residuals, None),
-        (_products(one, t, flat, zero, 1.0, 1.0, "X'r"), for_correction, None),
-    )
-    totals = [(float(powers.value[2 * d]), float(powers.std))]
-    totals += [(float(sums.value[0]), float(sums.std)) for sums in (products, correction)]
-    counts = [(n, n_std)] + [(float(sums.value[0, 0]), float(sums.std[0, 0])) for sums in (look, gram)]
-    return _mean(task, *_best(totals), *_best(counts))
-
-
-def _best(noisy: list[tuple[float, float]]) -> tuple[float, float]:
-    """The average of measurements of one number, each by its precision."""
-    precision = sum(std**-2 for _, std in noisy)
-    return sum(value * std**-2 for value, std in noisy) / precision, precision**-0.5
-
-
-def _mean(task: Task, total: float, total_std: float, n: float, n_std: float) -> Part:
-    """The mean as a part that says nothing of slopes."""
-    rows = _positive(n, n_std)
-    mean = min(max(total / rows, -1.0), 1.0) * task.intercept
-    d = task.curator.width
-    return Part.of_mean(mean, math.hypot(total_std, n_std) / rows, rows, n_std, d, task.intercept)

@@ -23,6 +23,7 @@ ACCEPT = 0.85  # of the proposals, aimed at
 ARC = 2.5  # length of a trajectory in standard deviations: far, and not back again
 FLOOR = 0.02  # a curvature below it is not believed: no coordinate is wider than 7
 LONGEST = 40  # steps of a trajectory
+STUCK = 3.0  # a chain whose log density is further below the best one's, per coordinate, is stuck: typical is 1
 
 
 def draw(density: Density, start: Floats, draws: int, chains: int, rng: np.random.Generator) -> Floats:
@@ -46,6 +47,7 @@ def draw(density: Density, start: Floats, draws: int, chains: int, rng: np.rando
             # at first a short step now and then frees chains that began in a narrow place
             trace = walk.go(window, adapt=True, least=0.6 if window > WINDOWS[0] else 0.05)
             walk.learn(trace[:, :, window // 3 :])
+            walk.rescue()
         walk.go(WINDOWS[0], adapt=True)
         return walk.go(draws)
 
@@ -103,6 +105,18 @@ class Walk:
         self.at = np.where(taken, log, self.at[0]), np.where(taken[..., None], slope, self.at[1])
         return chance
 
+    def rescue(self) -> None:
+        """Chains that are stuck far below the best start again where that is; during the warm-up alone."""
+        log, slope = self.at
+        best = np.argmax(log, axis=1)
+        problems = np.arange(len(best))
+        lost = ~(log > log[problems, best][:, None] - STUCK * self.place.shape[-1])
+        self.place = np.where(lost[..., None], self.place[problems, best][:, None], self.place)
+        self.at = (
+            np.where(lost, log[problems, best][:, None], log),
+            np.where(lost[..., None], slope[problems, best][:, None], slope),
+        )
+
     def learn(self, trace: Floats) -> None:
         """The metric anew: the covariance of a trace, drawn a little towards the metric so far."""
         problems, chains, draws, width = trace.shape
@@ -112,7 +126,10 @@ class Walk:
         z = points @ inverse.swapaxes(1, 2)
         weight = min(1.0, chains * draws / (chains * draws + 5.0 * width))
         shape = weight * (z.swapaxes(1, 2) @ z) / (chains * draws) + (1 - weight) * np.eye(width)
-        self.root = self.root @ np.linalg.cholesky(shape + 1e-6 * np.eye(width))
+        try:
+            self.root = self.root @ np.linalg.cholesky(shape + 1e-6 * np.eye(width))
+        except np.linalg.LinAlgError:  # a trace that floats cannot hold teaches nothing
+            return
 
 
 def curvature(density: Density, centre: Floats) -> Floats:

@@ -122,8 +122,8 @@ class LinearModel(PrivateRegressor):
         """Low and high ends for each coefficient, with the intercept first where there is one.
 
         They hold for the coefficients of the population, of features clipped as in fitting, each with about this
-        confidence; the noise of privacy is in them. They are around the solution without a penalty. NaN where a method
-        knows none.
+        confidence; the noise of privacy is in them. They are around the solution without a penalty and without
+        shrinking. NaN where a method knows none.
         """
         check_is_fitted(self, "release_")
         reach = ndtri(0.5 + _confidence(confidence) / 2) * self._table()[1]

@@ -199,7 +199,7 @@ class Moments:
         """X'X and X'y of all parts together, the covariance of β given them, and its mean."""
         total = S.sum(axis=2) + self.known
         A, b = total[..., :-1, :-1], total[..., :-1, -1]
-        Q: Floats = np.asarray(np.linalg.inv(self._precision(A, lam, lam0)), np.float64)
+        Q: Floats = _inverse(self._precision(A, lam, lam0))
         return A, b, Q, lam[..., None] * (Q @ b[..., None])[..., 0]
 
     def _precision(self, A: Floats, lam: Floats, lam0: Floats) -> Floats:
@@ -289,5 +289,21 @@ class Moments:
         """Draws of β given everything else, and λ."""
         at = self._read(points)
         A, _, _, m = self._solve(at.S, at.lam, at.lam0)
-        root = np.linalg.cholesky(self._precision(A, at.lam, at.lam0))
-        return m + np.linalg.solve(root.swapaxes(-1, -2), rng.normal(size=m.shape)[..., None])[..., 0], at.lam
+        root = root_of_inverse(self._precision(A, at.lam, at.lam0))
+        return m + (root @ rng.normal(size=m.shape)[..., None])[..., 0], at.lam
+
+
+def _inverse(matrices: Floats) -> Floats:
+    """Of positive definite matrices; of such as rounding made singular, of the nearest that are not."""
+    try:
+        return np.asarray(np.linalg.inv(matrices), np.float64)
+    except np.linalg.LinAlgError:
+        root = root_of_inverse(matrices)
+        return np.asarray(root @ root.swapaxes(-1, -2))
+
+
+def root_of_inverse(matrices: Floats) -> Floats:
+    """R with R R' the inverse, whatever rounding made of positive definite matrices."""
+    values, vectors = np.linalg.eigh(np.nan_to_num(matrices, nan=0.0, posinf=1e300, neginf=-1e300))
+    least = 1e-15 * np.abs(values).max(axis=-1, keepdims=True) + 1e-300
+    return np.asarray(vectors / np.sqrt(np.maximum(values, least))[..., None, :])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,10 @@ class Part:
     count, count_std : the number of rows.
     mean : of the scaled features.
     low, high : where scaled features were clipped.
+    start, start_std : the line without slopes that coefficients are shrunk towards, the private mean, and the deviation
+        of its noise. `line`, and infinity, where it was not measured.
+    whole : the variance of the target about that.
+    weight : the mean weight of a row, squared.
 
     A part of rows too few for slopes has no coordinates: its `line` is the mean of the target alone, and `cross_std`
     the noise in that.
@@ -47,6 +52,10 @@ class Part:
     mean: Floats
     low: Floats
     high: Floats
+    start: Floats | None = None
+    start_std: float = math.inf
+    whole: float | None = None
+    weight: float | None = None
 
     @classmethod
     def of_mean(cls, mean: float, std: float, count: float, count_std: float, d: int, intercept: bool) -> Part:
@@ -70,16 +79,21 @@ class Part:
         """Whether the other is this one, perhaps saved and loaded: noise is never equal by chance."""
         return all(np.array_equal(value, getattr(other, name)) for name, value in vars(self).items())
 
+    @property
+    def centre(self) -> Floats:
+        """The line that coefficients are shrunk towards."""
+        return self.line if self.start is None else self.start
+
     def about(self, line: Floats) -> Floats:
         """The sums of z r for residuals about another line."""
         moved: Floats = self.cross + self.gram @ np.linalg.solve(self.frame, self.line - line)
         return moved
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain dictionary."""
+        """A plain dictionary; what was not measured is left out."""
+        known = {name: value for name, value in vars(self).items() if value is not None and value is not math.inf}
         return {
-            name: value.tolist() if isinstance(value, np.ndarray) else float(value)
-            for name, value in vars(self).items()
+            name: value.tolist() if isinstance(value, np.ndarray) else float(value) for name, value in known.items()
         }
 
     @classmethod

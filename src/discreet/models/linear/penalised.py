@@ -76,7 +76,7 @@ class Penalised(LinearModel):
         theta = free.theta
         if any(part.informs for part in statistics.parts):
             theta = self._penalised(pooled(statistics.parts, free.theta), statistics)
-        return Fit(theta, free.covariance, residual(statistics), centre=free.theta)
+        return Fit(theta, free.covariance, residual(statistics), centre=free.centre)
 
     @abstractmethod
     def _penalised(self, moments: Moments, statistics: Statistics) -> Floats:

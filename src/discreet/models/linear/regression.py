@@ -79,7 +79,7 @@ class LinearRegression(LinearModel):
 
     | data | what comes out |
     | --- | --- |
-    | fewer rows than the noise needs | the private mean of the target, and zero slopes |
+    | fewer rows than the noise needs | nearly the private mean of the target: slopes shrunk towards zero |
     | constant or collinear columns | finite coefficients, shared among them |
     | bounds narrower than the data | values clipped; the summary names columns that crowd at their bounds |
 
@@ -180,7 +180,8 @@ def auto(task: Task, clip: float | None = CLIP) -> Fit:
     part, notes = ebssp(task, clip)
     task.note(*notes)
     solved = shrunk([part])
-    return Fit(solved.theta, solved.covariance, math.sqrt(part.variance) if part.informs else None, part)
+    residual_std = math.sqrt(part.variance) if part.informs else None
+    return Fit(solved.theta, solved.covariance, residual_std, part, centre=solved.centre)
 
 
 PERTURBED: dict[str, Callable[..., Fit]] = {"ssp": ssp.ssp, "adassp": ssp.adassp}
@@ -196,7 +197,7 @@ METHODS: dict[str, Callable[[Task], Fit]] = {
 def solve(statistics: Statistics) -> Fit:
     """The same from statistics, of one data set or several."""
     solved = shrunk(statistics.parts)
-    return Fit(solved.theta, solved.covariance, residual(statistics))
+    return Fit(solved.theta, solved.covariance, residual(statistics), centre=solved.centre)
 
 
 def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:

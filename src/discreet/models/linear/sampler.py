@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.models.linear.hamiltonian import draw, effective_size, split_rhat
-from discreet.models.linear.moments import Moments, Noisy, Prior
+from discreet.models.linear.moments import Moments, Noisy, Prior, root_of_inverse
 
 __all__ = ["Deferred", "Noisy", "Posterior", "Prior", "sample_posterior"]
 
@@ -33,12 +33,14 @@ class Posterior:
     coefficients : of shape (…, chains, draws, p), the intercept first if there is one.
     precision : λ, of shape (…, chains, draws).
     rhat, size : split R-hat and effective sample size of each coefficient.
+    of_prior : whether nothing could be learnt from the statistics, so that these are draws of the prior.
     """
 
     coefficients: Floats
     precision: Floats
     rhat: Floats
     size: Floats
+    of_prior: bool = False
 
 
 def sample_posterior(
@@ -84,9 +86,32 @@ def sample_posterior(
     known = sum((part.matrix for part in flat if part.public), np.zeros((math.prod(lead), wide, wide)))
     noisy = [part for part in flat if not part.public]
     walk = _walk if noisy else _gibbs
-    beta, precision = walk(noisy, known, intercept, prior, size, chains, rng)
+    beta, precision = _sane(lambda: walk(noisy, known, intercept, prior, size, chains, rng))
+    unknown = beta is None
+    if beta is None or precision is None:
+        beta, precision = _of_prior(len(known), wide - 2 + intercept, prior, size, chains, rng)
     beta, precision = (np.reshape(trace, lead + trace.shape[1:]) for trace in (beta, precision))
-    return Posterior(beta, precision, split_rhat(beta), effective_size(beta))
+    return Posterior(beta, precision, split_rhat(beta), effective_size(beta), unknown)
+
+
+def _sane(walk: Callable[[], tuple[Floats, Floats]]) -> tuple[Floats, Floats] | tuple[None, None]:
+    """What a walk finds; nothing if floats could not hold it: statistics that are noise may be of any size."""
+    try:
+        beta, precision = walk()
+    except (np.linalg.LinAlgError, FloatingPointError, OverflowError):
+        return None, None
+    sane = np.isfinite(beta).all() and np.isfinite(precision).all() and (precision > 0).all()
+    return (beta, precision) if sane else (None, None)
+
+
+def _of_prior(
+    problems: int, p: int, prior: Prior, draws: int, chains: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Draws of the prior: what is known where the statistics say nothing."""
+    shape = problems, chains, draws
+    spread = rng.gamma(prior.a0, size=shape) / prior.b0
+    beta = rng.normal(size=(*shape, p)) / np.sqrt(np.maximum(spread, 1e-6))[..., None]
+    return beta, np.maximum(rng.gamma(prior.a, size=shape) / prior.b, 1e-6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +183,6 @@ def _gibbs(
 
 def _normal(precision: Floats, shift: Floats, rng: np.random.Generator) -> Floats:
     """A draw of N(P⁻¹h, P⁻¹)."""
-    root = np.linalg.cholesky(precision)
-    mean = np.linalg.solve(precision, shift[..., None])
-    noise = np.linalg.solve(root.swapaxes(-1, -2), rng.normal(size=mean.shape))
-    return np.asarray((mean + noise)[..., 0])
+    root = root_of_inverse(precision)
+    mean = root @ (root.swapaxes(-1, -2) @ shift[..., None])
+    return np.asarray((mean + root @ rng.normal(size=mean.shape))[..., 0])

@@ -1,11 +1,14 @@
 """SOLVE: coefficients from noisy moments, shrunk by what is known of the noise (empirical Bayes).
 
 The moments of a part say b = A θ + e, where e is noise of known size: of the products, of the matrix (times θ), and of
-the sample. A prior θ ~ N(0, τ²) in the coordinates of the moments, its τ chosen by likelihood, gives
+the sample. Coefficients are measured from the private mean of the target, a line without slopes. They have a prior
+N(0, τ²) there, which gives
 
-    θ = (J + 1/τ²)^-1 h,   J = A Ω A,   h = A Ω b,   Ω = Cov(e)^-1,
+    θ = Σ w(τ) (J + 1/τ²)⁻¹ h,   J = A Ω A,   h = A Ω b,   Ω = Cov(e)⁻¹,
 
-summed over parts: each enters with its own precision. Nothing here sees rows.
+summed over parts: each enters with its own precision. The weights w are the evidence: the likelihood of the released
+moments under that prior. So slopes shrink to nothing, and the answer to the private mean, as the noise grows. Nothing
+here sees rows.
 """
 
 from __future__ import annotations
@@ -22,38 +25,23 @@ from discreet.models.linear.part import Part
 Floats = NDArray[np.float64]
 
 FLOOR = 0.7  # eigenvalues below so much of the noise's spectral norm are taken for it
-PRIORS = np.concatenate([[1e-12], np.logspace(-6, 0.5, 40)])  # variances τ² tried
+EXPLAINED = np.logspace(-3, 0, 25)  # parts of the target's variance that slopes may explain, a priori
+NOTHING = 0.1  # the chance that they explain nothing, a priori
 SAMPLE = 0.25  # of the sampling noise that counts in shrinking: in full it would shrink more than predictions like
 LIKELY = 0.1  # variance of a scaled mean, a priori
+ROUNDS = 4  # of estimating how large coefficients are, for the noise of the matrix times them
 
 
 @dataclass(frozen=True)
 class Solved:
-    """Coefficients of (1, u) in scaled units, and their covariance: sampling and privacy noise together."""
+    """Coefficients of (1, u) in scaled units; and `centre`, what the moments alone say of them, with its covariance.
+
+    The covariance holds sampling and privacy noise together.
+    """
 
     theta: Floats
     covariance: Floats
-
-
-@dataclass(frozen=True)
-class _Evidence:
-    """A part in the working coordinates: eigenvalues and vectors of its matrix, b rotated, and its noise."""
-
-    turn: Floats  # working coordinates -> eigenvectors of the part's matrix
-    values: Floats
-    products: Floats
-    product_variance: float
-    matrix_variance: float
-    sample_variance: float
-    known: NDArray[np.bool_]  # eigenvalues that stand out of the noise
-
-    def noise(self, prior: float, sample: float) -> Floats:
-        """The variance of e along each eigenvector, for coefficients of variance `prior`."""
-        size, sample = (
-            prior * len(self.values),
-            sample if self.product_variance else 1.0,
-        )  # public: that is all there is
-        return self.product_variance + self.matrix_variance * size + sample * self.sample_variance * self.values + 1e-12
+    centre: Floats
 
 
 def spectrum(gram: Floats, std: float, floor: float = FLOOR) -> tuple[Floats, Floats]:
@@ -74,8 +62,15 @@ def shrunk(parts: Sequence[Part], sample: float = SAMPLE) -> Solved:
         return _mean(means)
     first = next((part for part in speaking if not part.public), speaking[0])
     evidence = [_evidence(part, first) for part in speaking]
-    step, covariance = _posterior(evidence, first, means, sample)
-    return Solved(first.line + first.frame @ step, first.frame @ covariance @ first.frame.T)
+    prior = _prior(first)
+    step, spread = np.zeros(len(prior)), prior
+    for _ in range(ROUNDS):
+        information, pull = _information(evidence, means, first, step, spread, sample)
+        step, spread = _posterior(information, pull, prior[-len(first.mean) :])
+    alone, pull = _alone(evidence, means, first, step, spread)
+    covariance = _inverse(alone + np.diag(_vague(first)))
+    theta, centre = (first.centre + first.frame @ one for one in (step, covariance @ pull))
+    return Solved(theta, first.frame @ covariance @ first.frame.T, centre)
 
 
 def _mean(parts: Sequence[Part]) -> Solved:
@@ -85,90 +80,129 @@ def _mean(parts: Sequence[Part]) -> Solved:
     theta: Floats = mean * LIKELY / (LIKELY + 1 / precision)
     covariance = np.eye(len(theta))  # nothing is known of slopes: within the range, they may be anything
     covariance[0, 0] = 1 / precision + len(theta) - 1
-    return Solved(theta, covariance)
+    return Solved(theta, covariance, theta)
 
 
 def _variance_of_mean(part: Part) -> float:
     return part.cross_std**2 + part.variance / max(part.count, 1.0) + 1e-12
 
 
-def _largest(part: Part) -> float:
-    """The variance of the target, about: no coefficient of a standardised coordinate is larger, squared.
+@dataclass(frozen=True)
+class _Evidence:
+    """A part in the working coordinates: eigenvalues and vectors of its matrix, b rotated, and its noise."""
 
-    Intervals allow for as much: they do not know of the shrinking, which draws towards smaller ones.
-    """
-    return part.variance + float(np.sum(np.linalg.solve(part.frame, part.line) ** 2))
+    turn: Floats  # working coordinates -> eigenvectors of the part's matrix
+    off: Floats  # where the part's line is, from the centre, along these
+    level: Floats  # the direction that its level is known along
+    values: Floats
+    products: Floats  # about the centre
+    known: NDArray[np.bool_]  # eigenvalues that stand out of the noise
+    part: Part
+
+    def noise(self, step: Floats, spread: Floats, sample: float) -> Floats:
+        """The variance of e along each eigenvector: the matrix's noise is times the distance to the part's line."""
+        part = self.part
+        sample = 1.0 if part.public else sample  # that is all the noise there is
+        far = float(((self.turn @ step - self.off) ** 2).sum() + (self.turn**2 @ spread).sum())
+        return part.cross_std**2 + part.gram_std**2 / 2 * far + sample * part.variance * self.values + 1e-12
 
 
 def _evidence(part: Part, first: Part) -> _Evidence:
     values, vectors = spectrum(part.gram, part.gram_std)
     raw = np.einsum("ij,ik,kj->j", vectors, part.gram, vectors)
-    products = vectors.T @ part.about(first.line)
     turn = vectors.T if part is first else vectors.T @ np.linalg.solve(part.frame, first.frame)
-    offset = 0.0 if part is first else float(np.sum(np.linalg.solve(part.frame, part.line - first.line) ** 2))
-    of_products = part.cross_std**2 + part.gram_std**2 * offset / 2
-    return _Evidence(
-        turn, values, products, of_products, part.gram_std**2 / 2, part.variance, raw >= values * (1 - 1e-9)
-    )
+    off = vectors.T @ np.linalg.solve(part.frame, part.line - first.centre)
+    products = vectors.T @ part.cross + values * off
+    level = (vectors @ turn)[0]
+    return _Evidence(turn, off, level, values, products, raw >= values * (1 - 1e-9), part)
 
 
-def _posterior(evidence: list[_Evidence], first: Part, means: list[Part], sample: float) -> tuple[Floats, Floats]:
-    """The posterior mean; and the covariance, of what the moments alone say."""
-    if len(evidence) == 1 and not means:
-        return _one(evidence[0], sample, _largest(first))
-    sides = [_side(part, first) for part in means]
-    best = max((_solve(evidence, sides, prior, sample) for prior in PRIORS), key=lambda one: one[0])
-    information = _information(evidence, sides, best[2])
-    return best[1], _inverse(information + np.eye(len(information)) / _largest(first))
+def _prior(first: Part) -> Floats:
+    """Variances of the coordinates a priori, for slopes that explain all of the target's: alike, the level's known."""
+    intercept = len(first.line) - len(first.mean)
+    slopes = np.diag(first.gram)[intercept:] / max(first.count, 1.0)
+    whole = first.variance if first.whole is None else first.whole
+    each = whole / max(float(slopes.sum()), 0.1 * len(slopes), 1e-12)
+    return np.append(np.zeros(intercept), np.full(len(slopes), each))
 
 
-def _one(one: _Evidence, sample: float, largest: float) -> tuple[Floats, Floats]:
-    """One part alone: everything is diagonal in its eigenvectors."""
-    noise = np.stack([one.noise(prior, sample) for prior in PRIORS])
-    total = one.values**2 * PRIORS[:, None] + noise
-    likelihood = -(np.log(total) + one.products**2 / total).sum(axis=1) / 2
-    best = int(likelihood.argmax())
-    step = one.products * one.values * PRIORS[best] / total[best]
-    variance = 1 / (one.known * one.values**2 / one.noise(PRIORS[best], 1.0) + 1 / largest)
-    return one.turn.T @ step, (one.turn.T * variance) @ one.turn
+def _information(
+    evidence: list[_Evidence], means: list[Part], first: Part, step: Floats, spread: Floats, sample: float
+) -> tuple[Floats, Floats]:
+    """J and h of all parts, in the working coordinates."""
+    width = len(first.line)
+    total, pull = np.zeros((width, width)), np.zeros(width)
+    for one in evidence:
+        noise = one.noise(step, spread, sample)
+        total += (one.turn.T * (one.values**2 / noise)) @ one.turn
+        pull += one.turn.T @ (one.values * one.products / noise)
+        if len(one.part.mean) < width and one.part.start_std < math.inf:
+            at, off = one.level, float(np.linalg.solve(one.part.frame, one.part.centre - first.centre)[0])
+            variance = one.part.start_std**2 + sample * one.part.variance / max(one.part.count, 1.0) + 1e-12
+            total += np.outer(at, at) / variance
+            pull += at * off / variance
+    for part in means:
+        at, off, variance = _side(part, first)
+        total += np.outer(at, at) / variance
+        pull += at * off / variance
+    return total, pull
+
+
+def _posterior(information: Floats, pull: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """Mean and variances of coefficients, averaged over parts of this variance of slopes by the evidence for each."""
+    intercept = len(pull) - len(prior)
+    corner = information[:intercept, :intercept] + np.eye(intercept) / LIKELY
+    side = np.linalg.solve(corner, information[:intercept, intercept:])
+    inner = information[intercept:, intercept:] - information[intercept:, :intercept] @ side
+    root = np.sqrt(prior)
+    values, vectors = np.linalg.eigh(root[:, None] * inner * root)
+    values, along = np.maximum(values, 0.0), vectors.T @ (root * (pull[intercept:] - side.T @ pull[:intercept]))
+
+    taus = np.append(0.0, EXPLAINED)[:, None]
+    spread = taus / (1 + taus * values)
+    means = along * spread
+    log = (along * means - np.log1p(taus * values)).sum(axis=1) / 2
+    log += np.log(np.append(NOTHING, np.full(len(EXPLAINED), (1 - NOTHING) / len(EXPLAINED))))
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    turned = root[:, None] * vectors
+    slopes = turned @ (weight @ means)
+    variances = weight @ (spread @ (turned**2).T + (means @ turned.T) ** 2) - slopes**2
+    level = np.linalg.solve(corner, pull[:intercept]) - side @ slopes
+    return np.append(level, slopes), np.append(1 / np.diag(corner), variances)
 
 
 def _side(part: Part, first: Part) -> tuple[Floats, float, float]:
     """A mean alone, in the working coordinates: where the features' mean is, how far off the line is, and its noise."""
     at = np.append(np.ones(len(first.line) - len(first.mean)), first.mean)
-    return first.frame.T @ at, float(part.line[0] - at @ first.line), _variance_of_mean(part)
+    return first.frame.T @ at, float(part.line[0] - at @ first.centre), _variance_of_mean(part)
 
 
-def _solve(
-    evidence: list[_Evidence], sides: list[tuple[Floats, float, float]], prior: float, sample: float
-) -> tuple[float, Floats, float]:
-    """The log-likelihood of a prior variance, the posterior mean, and that prior."""
-    width = evidence[0].turn.shape[1]
-    information, pull, likelihood = np.zeros((width, width)), np.zeros(width), 0.0
-    for one in evidence:
-        noise = one.noise(prior, sample)
-        information += (one.turn.T * (one.values**2 / noise)) @ one.turn
-        pull += one.turn.T @ (one.values * one.products / noise)
-        likelihood -= float((np.log(noise) + one.products**2 / noise).sum()) / 2
-    for at, off, variance in sides:
-        information += np.outer(at, at) / variance
-        pull += at * off / variance
-    values, vectors = np.linalg.eigh(information)
-    total = np.maximum(values, 0) + 1 / prior
-    step = vectors @ ((vectors.T @ pull) / total)
-    likelihood += float(pull @ step) / 2 - float(np.log(total * prior).sum()) / 2
-    return likelihood, step, prior
-
-
-def _information(evidence: list[_Evidence], sides: list[tuple[Floats, float, float]], prior: float) -> Floats:
+def _alone(
+    evidence: list[_Evidence], means: list[Part], first: Part, step: Floats, spread: Floats
+) -> tuple[Floats, Floats]:
     """What the parts say of each direction, with all of the sampling noise, where it stands out of the noise."""
-    width = evidence[0].turn.shape[1]
-    total = np.zeros((width, width))
+    width = len(first.line)
+    total, pull = np.zeros((width, width)), np.zeros(width)
     for one in evidence:
-        total += (one.turn.T * (one.known * one.values**2 / one.noise(prior, 1.0))) @ one.turn
-    for at, _, variance in sides:
+        weight = one.known / one.noise(step, spread, 1.0)
+        total += (one.turn.T * (weight * one.values**2)) @ one.turn
+        pull += one.turn.T @ (weight * one.values * one.products)
+    for part in means:
+        at, off, variance = _side(part, first)
         total += np.outer(at, at) / variance
-    return total
+        pull += at * off / variance
+    return total, pull
+
+
+def _vague(first: Part) -> Floats:
+    """What is known of coefficients beforehand: none of a standardised coordinate, squared, is above the variance.
+
+    Intervals allow for as much: they do not know of the shrinking.
+    """
+    offset = float(np.sum(np.linalg.solve(first.frame, first.line) ** 2))
+    least: Floats = np.full(len(first.line), 1 / (first.variance + offset))
+    return least
 
 
 def _inverse(matrix: Floats) -> Floats:
@@ -198,11 +232,21 @@ def pooled(parts: Sequence[Part], theta: Floats) -> Moments:
 
 
 def _upright(part: Part, theta: Floats) -> tuple[Floats, Floats]:
-    """A part's matrix and its products about theta, for rows (1, u) that count as one each."""
+    """A part's matrix and its products about theta, for rows (1, u) that count as one each.
+
+    Where the products are mostly noise, little is left of them: for coefficients as large as the target's deviation.
+    """
     values, vectors = spectrum(part.gram, part.gram_std)
     inverse = np.linalg.inv(part.frame)
     gram = inverse.T @ (vectors * values) @ vectors.T @ inverse
-    # the mean weight of a row, as the coordinates that are 1 on average have it
-    weight = min(max(float(np.trace(part.gram)) / (part.count * len(theta)), 0.1), 1.0) if part.count else 1.0
-    weight = 1.0 if part.public else weight
-    return gram / weight, inverse.T @ part.about(theta) / weight
+    signal = values**2 * (part.variance if part.whole is None else part.whole)
+    kept = signal / (signal + part.cross_std**2 + 1e-300)
+    products = inverse.T @ (vectors * kept) @ (vectors.T @ part.about(theta))
+    weight = 1.0 if part.public or not part.count else _weight(part)
+    return gram / weight, products / weight
+
+
+def _weight(part: Part) -> float:
+    """The mean weight of a row, squared; as the coordinates that are 1 on average have it, if it was not measured."""
+    rough = float(np.trace(part.gram)) / (part.count * len(part.gram))
+    return min(max(rough, 0.1), 1.0) if part.weight is None else part.weight
