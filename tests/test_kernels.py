@@ -26,7 +26,7 @@ from discreet.events import Approximate, Laplace, Pure, Repeated
 from discreet.features import LandmarkFeatures, RandomFourierFeatures
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
-from discreet.models import LinearRegression
+from discreet.models import LinearRegression, LinearSVC
 from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.output import NoisyMinimum
 from discreet.models.erm.problem import UNIT, Unit
@@ -67,7 +67,7 @@ def test_the_penalty_follows_the_features_also_where_bounds_are_found(monkeypatc
     seen, honest = [], erm.rule
     monkeypatch.setattr(erm, "rule", lambda *arguments: seen.append(arguments[-1]) or honest(*arguments))
     for bounds in (Bounds(-1, 1), None):
-        KernelSVC(8.0, 1e-6, n=2000, bounds=bounds, classes=(False, True), **options).fit(X, y > 0)
+        KernelSVC(8.0, 1e-6, n=2000, bounds=bounds, classes=(False, True), linear=LinearSVC(), **options).fit(X, y > 0)
     assert seen == [width, width]
 
 

@@ -228,6 +228,12 @@ def test_all_of_it_is_sums_with_noise(delta):
     assert 0.999 < spent <= 1.0
 
 
+def test_one_class_is_named():
+    X, _ = data(500)
+    model = seeded(data=(X, np.full(500, "yes")), bounds=Bounds(-1, 1, classes=("yes",)))
+    assert (model.predict(X) == "yes").all() and (model.coef_ == 0).all()
+
+
 class Started(LogisticRegression):
     """Spends three tenths of a plan on the default, and the rest on one count."""
 

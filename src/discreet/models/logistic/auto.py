@@ -90,6 +90,8 @@ def fit_shares(task: Task, bounds: Bounds, shares: Sequence[Share], clip: float 
     # SUMMARISE + PRIVATISE: how many rows of each class
     counts = class_counts(curator, for_counts, len(bounds.classes or ()))
     n = total_rows(counts.total, task.n)
+    if len(counts.value) < 2:  # one class: nothing to learn of the features
+        return Fit(np.zeros((1, task.width)), bounds=bounds, narrow=bounds)
     classes = Classes.by(likely_shares(counts, n), counts.std / n, task.intercept)
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations; then the correlations, unless noise would hide them
