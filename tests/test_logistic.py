@@ -229,8 +229,9 @@ def test_all_of_it_is_sums_with_noise(delta):
 
 
 def test_one_class_is_named():
-    X, _ = data(500)
-    model = seeded(data=(X, np.full(500, "yes")), bounds=Bounds(-1, 1, classes=("yes",)))
+    X, _ = data(5000)
+    model = seeded(data=(X, np.full(5000, "yes")), bounds=Bounds(-1, 1), epsilon=2.0)
+    assert model.classes_.tolist() == ["yes"]
     assert (model.predict(X) == "yes").all() and (model.coef_ == 0).all()
 
 

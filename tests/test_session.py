@@ -52,7 +52,7 @@ def test_statistics_have_a_price_too():
         (LinearRegression(bounds=LINE, method="adassp"), "number", False),  # a function of X'X
         (LinearRegression(bounds=LINE, method="output"), "number", False),
         (LogisticRegression(bounds=CLASSES, method="gradient"), "class", True),
-        (LogisticRegression(bounds=CLASSES), "class", False),  # it may end in a choice
+        (LogisticRegression(bounds=CLASSES), "class", True),
         (LogisticRegression(bounds=Bounds(-1, 1), method="gradient"), "class", False),  # classes are looked for
         (LinearSVC(bounds=CLASSES), "class", False),
         (HypothesisClass(bounds=CLASSES), "class", False),
