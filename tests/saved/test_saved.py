@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet import models
 from discreet.engines.memory import Memory
-from discreet.models.saving import load, opened
+from discreet.models.saving import load, opened, save
 from discreet.pseudonyms import KeyFile, Vault
 
 from . import work
@@ -46,8 +47,19 @@ def test_models_predict_what_they_did(saved, version, name):
     model = load(saved(version, f"{name}.json"))
     wanted = ANSWERS[version]["predictions"][name]
     found = work.predictions(model)
-    assert found == wanted if isinstance(wanted[0], str) else np.allclose(found, wanted, rtol=1e-12, atol=0)
+    # the first files with a posterior do not hold its draws: whoever reads them draws again, 20 times here
+    drawn_again = (version, name) == ("0.1.0", "BayesianLinearRegression")
+    close = {"rtol": 0, "atol": 0.3} if drawn_again else {"rtol": 1e-12, "atol": 0}
+    assert found == wanted if isinstance(wanted[0], str) else np.allclose(found, wanted, **close)
     assert "Guarantee" not in str(model.release_) and model.release_.epsilon > 0
+
+
+def test_a_file_holds_the_draws_of_a_posterior(tmp_path, monkeypatch):
+    """So a later version, with another sampler, predicts the same."""
+    model = models.BayesianLinearRegression(1.0, 1e-6, bounds=work.public(), draws=20, chains=1)
+    save(model.fit(*work.rows()), tmp_path / "model.json")
+    monkeypatch.setattr("discreet.models.linear.sampler.sample_posterior", None)
+    assert work.predictions(load(tmp_path / "model.json")) == work.predictions(model)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

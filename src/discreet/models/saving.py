@@ -60,6 +60,7 @@ def save(model: Any, path: str | os.PathLike[str], encoder: Encoder | None = Non
     model : an estimator of `discreet.models` that was fitted.
     encoder, target : what makes features of a table's columns, and the name of what is predicted, if that matters.
     """
+    getattr(model, "_prepare_saving", lambda: None)()
     write_file(path, text(Saved(model, encoder, target)))
 
 

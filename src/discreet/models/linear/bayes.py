@@ -138,6 +138,10 @@ class BayesianLinearRegression(PrivateRegressor):
         if self.posterior != "noise-aware":
             task.note("noised moments are taken for exact: intervals are too narrow")
 
+    def _prepare_saving(self) -> None:
+        """Draw the posterior, so that later versions, whose samplers may differ, predict the same from a file."""
+        _ = self._drawn.coefficients, self._drawn.residual
+
     def _seed(self) -> int:
         state = self.random_state
         if isinstance(state, np.random.RandomState):
