@@ -142,10 +142,11 @@ def _positive(count: float, std: float) -> float:
 def _moments(
     task: Task, bounds: Bounds, for_level: Share | None, shares: Sequence[Share], size: Size, clip: float | None
 ) -> tuple[Part, tuple[str, ...]]:
-    curator, width, intercept = task.curator, task.width, int(task.intercept)
+    curator, intercept = task.curator, int(task.intercept)
+    width = len(bounds.lower) + intercept  # of the features that are seen, which may be fewer than there might be
     n, n_std = size.rows, size.std
     for_moments, for_look, for_gram, for_products, for_residuals, for_correction = shares
-    rho = _rho(task, size.least)
+    rho = _rho(task, size.least, width)
     setting, t = Setting(rho), target(bounds)
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations

@@ -50,7 +50,7 @@ def spectrum(gram: Floats, std: float, floor: float = FLOOR) -> tuple[Floats, Fl
     return np.maximum(values, floor * std * math.sqrt(2 * len(gram)) + 1e-9), vectors
 
 
-def shrunk(parts: Sequence[Part], sample: float = SAMPLE) -> Solved:
+def shrunk(parts: Sequence[Part]) -> Solved:
     """The coefficients that these parts speak for.
 
     The first private part that informs sets the coordinates in which coefficients are a priori alike. Parts that are a
@@ -65,7 +65,7 @@ def shrunk(parts: Sequence[Part], sample: float = SAMPLE) -> Solved:
     prior = _prior(first)
     step, spread = np.zeros(len(prior)), prior
     for _ in range(ROUNDS):
-        information, pull = _information(evidence, means, first, step, spread, sample)
+        information, pull = _information(evidence, means, first, step, spread, SAMPLE)
         step, spread = _posterior(information, pull, prior[-len(first.mean) :])
     alone, pull = _alone(evidence, means, first, step, spread)
     covariance = _inverse(alone + np.diag(_vague(first)))
