@@ -304,6 +304,10 @@ def _inverse(matrices: Floats) -> Floats:
 
 def root_of_inverse(matrices: Floats) -> Floats:
     """R with R R' the inverse, whatever rounding made of positive definite matrices."""
+    try:
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(matrices)).swapaxes(-1, -2))
+    except np.linalg.LinAlgError:
+        pass
     values, vectors = np.linalg.eigh(np.nan_to_num(matrices, nan=0.0, posinf=1e300, neginf=-1e300))
     least = 1e-15 * np.abs(values).max(axis=-1, keepdims=True) + 1e-300
     return np.asarray(vectors / np.sqrt(np.maximum(values, least))[..., None, :])
