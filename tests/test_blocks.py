@@ -10,10 +10,15 @@ import pytest
 
 from discreet import Budget, BudgetExceeded, Ledger, NotSupported, stats
 from discreet.accounting import epsilon
-from discreet.checks import replay_audit
+from discreet.audit import audit
+from discreet.checks import SURE, replay_audit
+from discreet.engines.memory import Memory
+from discreet.events import Approximate
+from discreet.mechanisms import keystream
+from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.points import DecimalGrid
 from discreet.stats import PointEstimator, SampleAndAggregate
-from discreet.stats.blocks import MeanOfBlocks
+from discreet.stats.blocks import MeanOfBlocks, StableBlocks
 from discreet.stats.isolation import Runner
 
 from .sabotage import caught
@@ -89,6 +94,25 @@ def test_a_block_that_tells_of_one_row_is_audited(monkeypatch):
     ask = SampleAndAggregate(marked, 3, (-1, 1), "mean", isolated=False)
     pair = np.zeros(3), np.array([0.0, 0.0, 0.0, 100.0])
     caught(lambda x: ask(x, epsilon=1.0), pair, 1500, monkeypatch, 1 / 4, "laplace")
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("twin", [False, True])
+def test_blocks_that_must_be_stable_are_audited(twin, monkeypatch):
+    """A test without noise says for certain whether all blocks agree; false alarms: 1e-6."""
+    monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", Keystream.seeded(6))
+    if twin:
+        first = lambda distances, *rest: next((i for i, d in enumerate(distances) if d > 3), -1)  # noqa: E731
+        monkeypatch.setattr("discreet.stats.blocks.first_stable", first)
+    promise, grid = Approximate(1.0, 1e-2), DecimalGrid(-1, 1, -3, -1000, 1000)
+
+    def ask(x):
+        asked = StableBlocks("blocks", Runner(marked, 1, False), 9, (grid,), (0,), True)
+        return asked.run(Memory(x[:, None]), promise, Budget(1.0, 1e-2), keystream.default())[0]
+
+    pair = np.zeros(9), np.append(np.zeros(9), 100.0)
+    seen = audit(ask, *pair, event=promise, runs=400, delta=1e-2, confidence=SURE)
+    assert seen.violated == twin, str(seen)
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "median"])

@@ -1,5 +1,7 @@
 """Every estimator and statistic there is passes every check; broken twins do not."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -19,8 +21,6 @@ from discreet.classes import FoundLabels
 from discreet.curator import Curator
 from discreet.engines.memory import Memory
 from discreet.events import Approximate, Choice, Gaussian, Laplace, Pure
-from discreet.labels import unit_name
-from discreet.ledger import Ledger
 from discreet.mechanisms import keystream
 from discreet.mechanisms.choose import exponential, permute_and_flip, report_noisy_max
 from discreet.mechanisms.gaussian import add_gaussian
@@ -33,7 +33,7 @@ from discreet.models import LinearRegression
 from discreet.query import BoundedSum
 
 from .sabotage import acquit, catch, caught, stream, weaken
-from .variants import CHECKS, PAIRS, VARIANTS
+from .variants import CHECKS, PAIRS, STATISTIC_PAIRS, STATISTIC_VARIANTS, VARIANTS, gaussian
 
 pytestmark = pytest.mark.slow
 
@@ -70,23 +70,17 @@ PURE_ONLY = ("iqr", "mad", "median", "quantile")  # choices among points
 GAUSSIAN = [name for name in STATISTICS if name not in PURE_ONLY]
 
 
-def gaussian(name, epsilon=8.0):
-    """On an account of its own: counts would otherwise rather keep the pure promise."""
-
-    def asked(x, *, ledger=None, **options):
-        kind = options.get("neighbours", "add-remove"), unit_name(options.get("unit"))
-        budget = Budget(options["epsilon"], options["delta"], *kind)
-        return STATISTICS[name](x, ledger=Ledger(budget) if ledger is None else ledger, **options)
-
-    return Asked(asked, epsilon=epsilon, delta=1e-6)
-
-
 @pytest.mark.parametrize(
     "check", [check for check in UNAUDITED if check is not checks.check_contract], ids=lambda check: check.__name__
 )
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_statistics_gaussian(name, check):
-    check(gaussian(name))
+    check(gaussian(STATISTICS[name]))
+
+
+@pytest.mark.parametrize(("name", "check"), STATISTIC_PAIRS)
+def test_variants_of_statistics(name, check):
+    CHECKS[check](copy.deepcopy(STATISTIC_VARIANTS[name][0]))
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 8.0, 50.0])
@@ -155,7 +149,7 @@ CUT = {"trimmed_mean", "winsorized_mean"}  # where depends on the noise: their t
 @pytest.mark.audit
 @pytest.mark.parametrize("name", sorted(set(GAUSSIAN) - CUT))
 def test_audits_of_gaussian_statistics(name, monkeypatch):
-    caught(most_telling(gaussian(name)), (), 2400, monkeypatch, 1 / 2)
+    caught(most_telling(gaussian(STATISTICS[name])), (), 2400, monkeypatch, 1 / 2)
 
 
 @pytest.mark.audit
@@ -176,27 +170,33 @@ def test_audits_of_other_statistics(name):
 @pytest.mark.audit
 def test_the_shipped_check_catches_half_the_noise(monkeypatch):
     monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", stream(2026))
-    checks.check_audit(gaussian("sum"), runs=600)
+    checks.check_audit(gaussian(STATISTICS["sum"]), runs=600)
     weaken(monkeypatch, 1 / 2)
     with pytest.raises(AssertionError, match="BROKEN"):
-        checks.check_audit(gaussian("sum"))
+        checks.check_audit(gaussian(STATISTICS["sum"]))
 
 
 @pytest.mark.parametrize("name", sorted(set(GAUSSIAN) - CUT))
 def test_halved_noise_is_caught_by_the_stated_deviation(name, monkeypatch):
     """Where a vector of Laplace noise hides half of its loss from a few thousand runs, its deviation still shows it."""
     weaken(monkeypatch, 1 / 2)
-    for asked in (Asked(STATISTICS[name]), gaussian(name, 1.0)):
+    for asked in (Asked(STATISTICS[name]), gaussian(STATISTICS[name], 1.0)):
         with pytest.raises(AssertionError, match="times what is stated"):
             checks.check_stated_noise(asked)
 
 
 @pytest.mark.filterwarnings("ignore::discreet.NotPrivateWarning")
 def test_a_median_is_a_quantile():
-    """To the bit, in value and in cost: what is audited of one below is audited of both."""
-    for rows in (np.repeat([-1.0, 0.0, 1.0], [4, 2, 4]), np.repeat([-1.0, 0.0, 1.0], [4, 2, 5]), np.zeros(0)):
-        for seed in range(20):
-            one, two = (STATISTICS[name](rows, epsilon=0.5, random_state=seed) for name in ("quantile", "median"))
+    """To the bit, in value and in cost, by each method: what is checked and audited of one is so of both."""
+    found = [(rows, {}, 20) for rows in (np.repeat([-1.0, 0.0, 1.0], [4, 2, 4]), np.repeat([-1.0, 0.0, 1.0], [4, 2, 5]))]
+    found += [(np.zeros(0), {}, 20)]
+    found += [(rows, {"method": "ptr", "delta": 1e-6}, 2) for rows, _, _ in found]
+    found += [(rows, {"method": method}, 2) for method in ("smooth", "histogram") for rows, _, _ in found[:3]]
+    for rows, options, seeds in found:
+        for seed in range(seeds):
+            one, two = (
+                STATISTICS[name](rows, epsilon=0.5, random_state=seed, **options) for name in ("quantile", "median")
+            )
             assert (one.value, one.interval, one.event) == (two.value, two.interval, two.event)
 
 

@@ -1,7 +1,9 @@
 """The replay audit: what is lost is what is declared, for all there is; and sabotage of any kind shows."""
 
+import copy
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -15,11 +17,13 @@ from discreet.checks import (
     check_units,
     prepared,
     private_estimators,
+    private_procedures,
     private_searches,
     private_statistics,
     replay_audit,
     replayed_losses,
     tape,
+    unreplayed_procedures,
 )
 from discreet.curator import Curator
 from discreet.events import Approximate, Choice, Composed, Gaussian, Laplace, Minimum, Pure
@@ -40,9 +44,10 @@ from discreet.models.online.running import Past, RunningSum
 from discreet.models.selection import search
 from discreet.models.selection.repeats import Repeats
 from discreet.models.selection.subsets import Subsets
-from discreet.stats import mean
+from discreet.stats import PointEstimator, mean
 
 from .sabotage import unclip, weaken
+from .variants import STATISTIC_VARIANTS, blocks, gaussian
 
 pytestmark = pytest.mark.slow
 
@@ -185,6 +190,13 @@ COUNTS_ROWS = MODELS_OF_COUNTS | {"count", "histogram", "iqr", "mad", "median", 
 NOT_REPLAYED = {"LinearSVC", "KernelSVC"}  # in test_erm their rows are made longer, and an audit sees it
 
 
+@pytest.mark.parametrize("name", ["blocks, mean", "blocks, median", "density, gaussian", "point", "quantile, histogram"])
+def test_halved_noise_of_variants_is_seen(name, monkeypatch):
+    weaken(monkeypatch, 0.5)
+    with pytest.raises(AssertionError, match="was lost where"):
+        check_replayed_loss(copy.deepcopy(STATISTIC_VARIANTS[name][0]))
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numbers overflow that are not clipped
 @pytest.mark.parametrize("name", sorted({*ESTIMATORS, *STATISTICS} - COUNTS_ROWS - NOT_REPLAYED))
 def test_a_skipped_clip_is_seen(name, monkeypatch):
@@ -197,7 +209,8 @@ def test_a_skipped_clip_is_seen(name, monkeypatch):
 def test_a_group_factor_that_is_dropped_is_seen(monkeypatch):
     """In the noise of sums: the unit's rows move them as far as before, and noise is that of one row."""
     monkeypatch.setattr(Curator, "buys", Curator.costs)
-    for model in (prepared(LinearRegression()), Asked(STATISTICS["mean"]), prepared(SGDClassifier())):
+    statistics = Asked(STATISTICS["mean"]), gaussian(STATISTICS["mean"], 1.0)
+    for model in (prepared(LinearRegression()), *statistics, prepared(SGDClassifier())):
         with pytest.raises(AssertionError, match="a unit with up to 6 of its rows"):
             check_units(model)
 
@@ -256,6 +269,13 @@ def test_noise_that_depends_on_rows_is_seen():
 
 PROCEDURES = {
     "Agreement": HypothesisClass(),
+    "MeanOfBlocks": Asked(blocks("mean")),
+    "MedianOfBlocks": Asked(blocks("median")),
+    "PointsAtRanks": Asked(STATISTICS["quantile"]),
+    "SmoothRank": Asked(STATISTICS["quantile"], method="smooth"),
+    "SpreadOfBlocks": Asked(PointEstimator(np.mean, 8, (-1.0, 1.0), isolated=False)),
+    "StableBlocks": Asked(blocks("stable"), delta=1e-6),
+    "StableRank": Asked(STATISTICS["quantile"], method="ptr", delta=1e-6),
     "BallMinimiser": LinearRegression(method="output"),
     "FarthestMargins": KernelSVC(method="pointwise", n_components=4),
     "FarthestPoints": KernelRidge(method="pointwise", n_components=4),
@@ -291,15 +311,34 @@ def halved(event):
 
 
 def test_every_procedure_is_here():
-    ours = {kind.__name__ for kind in Inside.__subclasses__() if kind.__module__.startswith("discreet.")}
-    assert ours == set(PROCEDURES)
+    assert set(private_procedures()) == set(PROCEDURES)
+
+
+# what a replay cannot see, and the test that attacks it as a whole, beside a twin that is caught
+ATTACKED = {
+    "FoundLabels": "test_checks.py::test_found_labels",
+    "PerturbedMinimum": "test_erm.py::test_random_terms_too_small_are_caught",
+    "PosteriorDraw": "test_comparators.py::test_audit_of_the_draw",
+    "SmoothRank": "test_smooth.py::test_a_median_by_smooth_sensitivity_is_audited",
+    "StableBlocks": "test_blocks.py::test_blocks_that_must_be_stable_are_audited",
+    "StableMedian": "test_comparators.py::test_the_test_is_audited",
+    "StableRank": "test_smooth.py::test_a_median_by_a_test_of_stability_is_audited",
+}
+
+
+def test_what_is_not_replayed_is_attacked():
+    assert unreplayed_procedures() == sorted(ATTACKED)
+    for place in ATTACKED.values():
+        file, _, test = place.partition("::")
+        assert "\n@pytest.mark.audit\n" in (text := (Path(__file__).parent / file).read_text()), file
+        assert f"\ndef {test}(" in text, place
 
 
 @pytest.mark.filterwarnings("ignore::discreet.errors.DiscreetWarning")
 @pytest.mark.parametrize("name", PROCEDURES)
 def test_what_a_procedure_does_follows_from_its_event(name):
     """Half the event is refused, or changes the noise or, with the same bits, what is drawn."""
-    (kind,) = [kind for kind in Inside.__subclasses__() if kind.__name__ == name]
+    kind = private_procedures()[name]
     honest, seen = kind.run, []
 
     def spy(self, rows, event, budget, rng):

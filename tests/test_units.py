@@ -382,6 +382,18 @@ def test_statistics_keep_the_promise_for_units(name):
     check_units(Asked(private_statistics()[name]))
 
 
+@pytest.mark.parametrize("name", sorted(set(private_statistics()) - {"iqr", "mad", "median", "quantile"}))
+def test_statistics_with_gaussian_noise_keep_the_promise_for_units(name, monkeypatch):
+    """The others choose among points; the same check catches noise that forgets how many rows a unit has."""
+    statistic = private_statistics()[name]
+    check_units(gaussian(statistic, 1.0))
+    release = gaussian(statistic, 1.0).fit(np.zeros((20, 1))).release_
+    assert any(isinstance(one, events.Gaussian) for one, _ in events.flatten(release.event))
+    monkeypatch.setattr(Curator, "buys", Curator.costs)
+    with pytest.raises(AssertionError, match="a unit with up to 6 of its rows"):
+        check_units(gaussian(statistic, 1.0))
+
+
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [

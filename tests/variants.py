@@ -4,8 +4,14 @@
 left out says why; audits are in `test_checks.py` and in the files of the estimators, beside twins that are caught.
 """
 
-from discreet import Bounds
-from discreet.checks import estimator_checks
+from dataclasses import replace
+
+import numpy as np
+from sklearn.neighbors import KernelDensity
+
+from discreet import Bounds, Budget, Ledger
+from discreet.checks import Asked, estimator_checks, private_statistics
+from discreet.labels import unit_name
 from discreet.models import (
     HypothesisClass,
     KernelRidge,
@@ -17,6 +23,7 @@ from discreet.models import (
     SGDClassifier,
     SGDRegressor,
 )
+from discreet.stats import MEstimator, PointEstimator, SampleAndAggregate
 
 CHECKS = {check.__name__: check for check in estimator_checks()}
 AUDIT = {"check_audit"}
@@ -80,3 +87,55 @@ VARIANTS |= {
 }
 
 PAIRS = [(name, check) for name, (_, checks) in VARIANTS.items() for check in sorted(checks)]
+
+
+def gaussian(statistic, epsilon=8.0, **options):
+    """On an account of its own: counts would otherwise rather keep the pure promise."""
+
+    def asked(x, *, ledger=None, **given):
+        kind = given.get("neighbours", "add-remove"), unit_name(given.get("unit"))
+        budget = Budget(given["epsilon"], given["delta"], *kind)
+        return statistic(x, ledger=Ledger(budget) if ledger is None else ledger, **given)
+
+    return Asked(asked, epsilon=epsilon, delta=1e-6, **options)
+
+
+def density(x, **options):
+    """The log of the density at zero, of cells."""
+    model = MEstimator(KernelDensity(bandwidth=0.5), Bounds(-1, 1), cells=8).fit(x, **options)
+    return replace(model.release_, value=float(model.score_samples([[0.0]])[0]), std=None)
+
+
+def blocks(aggregate):
+    return SampleAndAggregate(np.mean, 8, (-1.0, 1.0), aggregate, isolated=False)
+
+
+OTHER = {"check_contract"}  # it is of models
+RANKS = OTHER | NOISE  # audits are in test_smooth.py
+BLOCKS = OTHER | AUDIT | ORDER | BAD  # a function of yours may count a row with something missing
+NAMED = private_statistics()
+READING = {
+    "check_blind_to_the_data",
+    "check_charges_before_reading",
+    "check_hostile_rows",
+    "check_leaves_data_alone",
+    "check_replayed_loss",
+}
+
+# as above, of statistics by other methods, and of those made of functions
+STATISTIC_VARIANTS = {
+    "quantile, smooth": (Asked(NAMED["quantile"], method="smooth"), all_but(RANKS)),
+    "quantile, ptr": (Asked(NAMED["quantile"], method="ptr", delta=1e-6), all_but(RANKS)),
+    "quantile, histogram": (Asked(NAMED["quantile"], method="histogram"), all_but(OTHER | AUDIT)),
+    "quantile, histogram, gaussian": (gaussian(NAMED["quantile"], method="histogram"), all_but(RANKS)),
+    "iqr, ptr": (Asked(NAMED["iqr"], method="ptr", delta=1e-6), READING),
+    "mad, smooth": (Asked(NAMED["mad"], method="smooth"), READING),
+    "blocks, mean": (Asked(blocks("mean")), all_but(BLOCKS)),
+    "blocks, mean, gaussian": (gaussian(blocks("mean")), all_but(BLOCKS)),
+    "blocks, median": (Asked(blocks("median")), all_but(BLOCKS | NOISE)),
+    "blocks, stable": (Asked(blocks("stable"), delta=1e-6), all_but(BLOCKS | NOISE)),
+    "point": (Asked(PointEstimator(np.mean, 8, (-1.0, 1.0), isolated=False)), all_but(BLOCKS | NOISE)),
+    "density": (Asked(density), all_but(RANKS)),
+    "density, gaussian": (gaussian(density), all_but(RANKS)),
+}
+STATISTIC_PAIRS = [(name, check) for name, (_, checks) in STATISTIC_VARIANTS.items() for check in sorted(checks)]

@@ -71,14 +71,21 @@ PLACES: dict[str, tuple[str, ...]] = {
     "models.Stump": ("models.families",),
     "models.Unit": ("models.erm.problem",),
     "release.Release": ("release",),
+    "stats.MEstimator": ("stats.density",),
+    "stats.PointEstimator": ("stats.generic",),
+    "stats.SampleAndAggregate": ("stats.generic",),
     "stats.count": ("stats.counts",),
     "stats.covariance": ("stats.moments",),
     "stats.histogram": ("stats.counts",),
+    "stats.iqr": ("stats.robust",),
+    "stats.mad": ("stats.robust",),
     "stats.mean": ("stats.moments",),
     "stats.median": ("stats.quantiles",),
     "stats.quantile": ("stats.quantiles",),
     "stats.sum": ("stats.moments",),
+    "stats.trimmed_mean": ("stats.robust",),
     "stats.variance": ("stats.moments",),
+    "stats.winsorized_mean": ("stats.robust",),
 }
 
 

@@ -39,7 +39,14 @@ from discreet.checks.replay import (
     replayed_losses,
     unreplayed_procedures,
 )
-from discreet.checks.specimens import Asked, prepared, private_estimators, private_searches, private_statistics
+from discreet.checks.specimens import (
+    Asked,
+    prepared,
+    private_estimators,
+    private_procedures,
+    private_searches,
+    private_statistics,
+)
 from discreet.checks.units import check_units
 from discreet.release import Release
 
@@ -69,6 +76,7 @@ __all__ = [
     "estimator_checks",
     "prepared",
     "private_estimators",
+    "private_procedures",
     "private_searches",
     "private_statistics",
     "replay_audit",

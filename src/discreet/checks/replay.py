@@ -20,9 +20,8 @@ import numpy as np
 from discreet import accounting
 from discreet.bounds import Bounds
 from discreet.checks.behaviour import _budget, _fit, _quiet, _shapes
-from discreet.checks.specimens import Data, Table, extremes, neighbours_of
+from discreet.checks.specimens import Data, Table, extremes, neighbours_of, private_procedures
 from discreet.checks.tape import Tape
-from discreet.inside import Inside
 from discreet.ledger import Ledger
 from discreet.release import Release
 
@@ -119,10 +118,9 @@ def unreplayed_procedures() -> list[str]:
     """The names of the procedures whose privacy loss a replay cannot see; black-box audits attack them as a whole.
 
     >>> unreplayed_procedures()
-    ['FoundLabels', 'PerturbedMinimum', 'PosteriorDraw', 'SmoothRank', 'StableMedian', 'StableRank']
+    ['FoundLabels', 'PerturbedMinimum', 'PosteriorDraw', 'SmoothRank', 'StableBlocks', 'StableMedian', 'StableRank']
     """
-    ours = [kind for kind in Inside.__subclasses__() if kind.__module__.partition(".")[0] == "discreet"]
-    return sorted(kind.__name__ for kind in ours if not kind.replayable)
+    return sorted(name for name, kind in private_procedures().items() if not kind.replayable)
 
 
 def left_by(result: Any) -> Any:

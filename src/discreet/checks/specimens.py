@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.engines import BaseRows
 from discreet.engines.memory import Memory
+from discreet.inside import Inside
 from discreet.query import Batch, BoundedSum, Exact, Image, Together
 from discreet.release import Release
 
@@ -65,6 +66,20 @@ def private_statistics() -> dict[str, Callable[..., Release]]:
 
     found = {name: getattr(stats, name) for name in stats.__all__}
     return {name: _with_bounds(statistic) for name, statistic in found.items() if inspect.isfunction(statistic)}
+
+
+def private_procedures() -> dict[str, type[Inside]]:
+    """Every procedure of discreet that runs inside a curator; those that others are made of are none themselves."""
+    from discreet import models, stats  # noqa: F401, as procedures are known once they are imported
+
+    kinds = [kind for kind in _below(Inside) if kind.__module__.partition(".")[0] == "discreet"]
+    return {kind.__name__: kind for kind in kinds if not inspect.isabstract(kind)}
+
+
+def _below(kind: type[Inside]) -> Iterator[type[Inside]]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from _below(one)
 
 
 def _with_bounds(statistic: Callable[..., Release]) -> Callable[..., Release]:
@@ -216,6 +231,7 @@ class Spy(BaseRows):
         self.width, self.columns, self.unit = rows.width, rows.columns, rows.unit
         self.queries: list[Any] = []
         self.watched: list[Any] = []
+        self.whole: list[int] = []  # how many rows there were, where they were read as they are
         self._images: tuple[Image, ...] = ()
 
     def empty(self) -> Batch:
@@ -255,7 +271,7 @@ class Spy(BaseRows):
 
     def _spied(self, rows: Memory) -> Spy:
         spy = Spy(rows, self._watch)
-        spy.queries, spy.watched, spy._images = self.queries, self.watched, self._images
+        spy.queries, spy.watched, spy.whole, spy._images = self.queries, self.watched, self.whole, self._images
         return spy
 
     def sample(self, rate: float, coins: Any) -> Spy:
@@ -267,6 +283,17 @@ class Spy(BaseRows):
         """Blocks whose sums are noted too."""
         for block in self._rows.blocks(count, coins):
             yield self._spied(block)
+
+    def arrays(self) -> int:
+        """How many arrays hold the rows."""
+        return self._rows.arrays()
+
+    def tables(self) -> tuple[NDArray[Any], ...]:
+        """The rows as they are, noted."""
+        self.watched.append(self._watch())
+        tables = self._rows.tables()
+        self.whole.append(len(tables[0]))
+        return tables
 
     def sum(self, query: BoundedSum | Together) -> Exact:
         """A sum, noted."""

@@ -263,6 +263,7 @@ class _Hooks:
                 (Curator, "_release", self._released(Curator._release)),
                 (Memory, "sum", self._note_total(Memory.sum)),
                 (Memory, "tally", self._note_total(Memory.tally)),
+                (Memory, "tables", self._note_total(Memory.tables)),
                 (Repeats, "run", self._search(Repeats.run)),
                 (Repeats, "_trial", self._trial(Repeats._trial)),
             ):
@@ -333,7 +334,8 @@ class _Hooks:
         def read(rows: Memory, *arguments: Any) -> Any:
             total = method(rows, *arguments)
             if self._read is not None:
-                self._read.append(total.tolist() if isinstance(total, np.ndarray) else total)
+                parts = total if isinstance(total, tuple) else (total,)  # all rows, and their targets
+                self._read += [part.tolist() if isinstance(part, np.ndarray) else part for part in parts]
             return total
 
         return read

@@ -47,13 +47,25 @@ class Summed:
 class Recorder(BaseRows):
     """Rows that remember what was asked of them, and of what was made of them."""
 
-    def __init__(self, rows: Memory, steps: tuple[Step, ...] = (), seen: list[Summed] | None = None) -> None:
-        self._rows, self._steps, self.seen = rows, steps, [] if seen is None else seen
+    def __init__(self, rows: Memory, steps: tuple[Step, ...] = (), former: Recorder | None = None) -> None:
+        self._rows, self._steps = rows, steps
+        self.seen: list[Summed] = [] if former is None else former.seen
+        self.whole: list[int] = [] if former is None else former.whole  # how many rows were read as they are
         self.width, self.columns, self.unit = rows.width, rows.columns, rows.unit
 
     def empty(self) -> Batch:
         """A batch without rows."""
         return self._rows.empty()
+
+    def arrays(self) -> int:
+        """How many arrays hold the rows."""
+        return self._rows.arrays()
+
+    def tables(self) -> tuple[NDArray[Any], ...]:
+        """The rows as they are, noted."""
+        tables = self._rows.tables()
+        self.whole.append(len(tables[0]))
+        return tables
 
     def sum(self, query: BoundedSum | Together) -> Exact:
         """A sum, noted."""
@@ -71,7 +83,7 @@ class Recorder(BaseRows):
     def blocks(self, count: int, coins: Any) -> Iterator[Recorder]:
         """Blocks, noted."""
         for i, block in enumerate(self._rows.blocks(count, coins)):
-            yield Recorder(block, (*self._steps, ("blocks", (count, coins), i)), self.seen)
+            yield Recorder(block, (*self._steps, ("blocks", (count, coins), i)), self)
 
     def sample(self, rate: float, coins: Any) -> Recorder:
         """A sample, noted."""
@@ -107,7 +119,7 @@ class Recorder(BaseRows):
 
     def _noted(self, name: str, *arguments: Any) -> Recorder:
         made = getattr(self._rows, name)(*arguments)
-        return Recorder(made, (*self._steps, (name, arguments, None)), self.seen)
+        return Recorder(made, (*self._steps, (name, arguments, None)), self)
 
 
 def check_units(estimator: Any) -> None:
@@ -142,7 +154,7 @@ def _check_moves(estimator: Any, group: int) -> None:
     estimator.set_params(unit=units)
     _fit(estimator, (recorder, None))
     without = _rows(estimator, X[ours], y[ours], units[ours])
-    assert recorder.seen, "no sum was asked for"
+    assert recorder.seen or recorder.whole, "no sum was asked for"
     for asked in recorder.seen[:: 1 + len(recorder.seen) // ASKED]:
         moved = np.asarray(asked.of(with_all) - asked.of(without))
         query = asked.query

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NoReturn
 
@@ -249,7 +250,7 @@ def as_column(values: Any, numeric: bool = True) -> NDArray[Any]:
     >>> as_column([1, "x", [2], [3, 4]])
     array([ 1., nan,  2., nan])
     """
-    if not isinstance(values, (list, tuple)):
+    if not _is_list(values):
         return _untyped(values, numeric)
     return _as_numbers(np.fromiter(map(_single, values), dtype=object, count=len(values)), numeric)
 
@@ -259,7 +260,7 @@ def as_rows_of_cells(values: Any, name: str, numeric: bool = True) -> NDArray[An
 
     Only rows of different lengths are refused, and a list without any row.
     """
-    if not isinstance(values, (list, tuple)):
+    if not _is_list(values):
         return _untyped(values, numeric)
     width = next((len(row) for row in values if _is_row(row)), None)
     if width is None:
@@ -276,6 +277,11 @@ def _untyped(values: Any, numeric: bool) -> NDArray[Any]:
     if hasattr(values, "__array__"):
         return np.asarray(values)
     return _as_numbers(np.array(values, dtype=object), numeric)
+
+
+def _is_list(values: Any) -> bool:
+    """Whether it is a list, a deque, or another sequence without a type; a text is none."""
+    return isinstance(values, Sequence) and not isinstance(values, (str, bytes, bytearray))
 
 
 def _is_row(value: Any) -> bool:
@@ -295,7 +301,7 @@ def _as_numbers(cells: NDArray[Any], numeric: bool) -> NDArray[Any]:
 
 def _number(value: Any) -> float:
     try:
-        return float(value)
+        return np.nan if _is_row(value) else float(value)  # of an array of one, with a warning, which tells of a row
     except Exception:  # whatever a strange value does: it is missing, and tells nothing of itself
         return np.nan
 

@@ -63,7 +63,8 @@ class DecimalGrid:
 
     def codes(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """The number of the point nearest to each value, within the bounds; NaN stays NaN."""
-        return np.asarray(np.clip(np.rint(_scaled(values, self.power)), self.first, self.last))
+        with np.errstate(all="ignore"):  # a warning would tell of a value
+            return np.asarray(np.clip(np.rint(_scaled(values, self.power)), self.first, self.last))
 
     def values(self, codes: Any) -> NDArray[np.float64]:
         """The points of these numbers, within the bounds."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from discreet.arguments import check_whole
 from discreet.bounds import Bounds
+from discreet.engines.opening import is_rows
 from discreet.labels import codes_of
 from discreet.stats.asking import Options
 from discreet.stats.counts import histogram
@@ -60,19 +61,27 @@ class MEstimator:
     cells: int = 16
 
     def fit(self, X: Any, y: Any = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Any:
-        """A fitted copy of the estimator; its `release_` is the histogram, which is all that it has seen."""
+        """A fitted copy of the estimator; its `release_` is the histogram, which is all that it has seen.
+
+        Rows behind an engine may stand for X, where there is no target to learn.
+        """
         if not has_fit_parameter(self.estimator, "sample_weight"):
             raise TypeError(
                 f"{type(self.estimator).__name__} takes no `sample_weight`: it cannot learn from a histogram."
             )
-        table = np.asarray(X, dtype=np.float64)
-        table = table[:, None] if table.ndim == 1 else table
-        edges = self._edges(table.shape[1])
+        if is_rows(X):
+            if y is not None or self.bounds.target is not None or self.bounds.classes is not None:
+                raise TypeError("An MEstimator learns a target from arrays. Got rows behind an engine.")
+            table, edges = X, self._edges(X.width)
+        else:
+            table = np.asarray(X, dtype=np.float64)
+            table = table[:, None] if table.ndim == 1 else table
+            edges = self._edges(table.shape[1])
         if y is not None:
             table, edges = np.column_stack([table, self._target(y)]), [*edges, self._target_edges()]
 
         # BOUND + SUMMARISE + PRIVATISE: how many rows there are in each cell
-        release = histogram(table, edges, None, epsilon, delta, **options)
+        release = histogram(table, edges if len(edges) > 1 else edges[0], None, epsilon, delta, **options)
         # SOLVE: consistent counts, and the estimator on the middles of cells
         weights = nearest_counts(release.value.ravel(), options.get("n"))
         middles = np.meshgrid(*[(e[1:] + e[:-1]) / 2 for e in map(np.asarray, edges)], indexing="ij")
