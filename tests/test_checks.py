@@ -1,6 +1,7 @@
 """Every estimator and statistic there is passes every check; broken twins do not."""
 
 import copy
+from itertools import product
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from discreet.classes import FoundLabels
 from discreet.curator import Curator
 from discreet.engines.memory import Memory
 from discreet.events import Approximate, Choice, Gaussian, Laplace, Pure
+from discreet.ledger import Ledger
 from discreet.mechanisms import keystream
 from discreet.mechanisms.choose import exponential, permute_and_flip, report_noisy_max
 from discreet.mechanisms.gaussian import add_gaussian
@@ -188,11 +190,9 @@ def test_halved_noise_is_caught_by_the_stated_deviation(name, monkeypatch):
 @pytest.mark.filterwarnings("ignore::discreet.NotPrivateWarning")
 def test_a_median_is_a_quantile():
     """To the bit, in value and in cost, by each method: what is checked and audited of one is so of both."""
-    found = [(rows, {}, 20) for rows in (np.repeat([-1.0, 0.0, 1.0], [4, 2, 4]), np.repeat([-1.0, 0.0, 1.0], [4, 2, 5]))]
-    found += [(np.zeros(0), {}, 20)]
-    found += [(rows, {"method": "ptr", "delta": 1e-6}, 2) for rows, _, _ in found]
-    found += [(rows, {"method": method}, 2) for method in ("smooth", "histogram") for rows, _, _ in found[:3]]
-    for rows, options, seeds in found:
+    asked = [({}, 20), ({"method": "ptr", "delta": 1e-6}, 2), ({"method": "smooth"}, 2), ({"method": "histogram"}, 2)]
+    tables = np.repeat([-1.0, 0.0, 1.0], [4, 2, 4]), np.repeat([-1.0, 0.0, 1.0], [4, 2, 5]), np.zeros(0)
+    for rows, (options, seeds) in product(tables, asked):
         for seed in range(seeds):
             one, two = (
                 STATISTICS[name](rows, epsilon=0.5, random_state=seed, **options) for name in ("quantile", "median")

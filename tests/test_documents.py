@@ -4,7 +4,6 @@ import inspect
 import json
 
 import pytest
-from sklearn.base import BaseEstimator
 
 from discreet import Bounds, models, stats
 from discreet.documents import dump, load, of_form

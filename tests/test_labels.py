@@ -3,13 +3,14 @@
 import decimal
 import pickle
 import warnings
+from collections import deque
 
 import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
 
-from discreet import Bounds, Budget, Ledger, NoiseWarning, NotPrivateWarning
+from discreet import Bounds, Budget, Ledger, NoiseWarning, NotPrivateWarning, stats
 from discreet.engines.memory import Memory
 from discreet.labels import canonical, codes_of
 from discreet.models import (
@@ -94,6 +95,41 @@ def test_a_strange_label_raises_nothing_and_is_not_told(strange):
         model = fitted(y, **options)
         assert model.classes_.tolist() == ["left", "right"] and model.score(X[:5], y[:5]) > 0.5
     assert b"secret" not in pickle.dumps(model)
+
+
+CELLS = {
+    "one": [1],
+    "many": [1, 2],
+    "none": [],
+    "nested": [[1]],
+    "tuple": (1, 2),
+    "array": np.zeros((2, 2)),
+    "array of one": np.ones((1, 1)),
+    "dict": {"a": [1]},
+    "deque": deque([1]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::discreet.NoiseWarning")
+@pytest.mark.parametrize("kind", [list, tuple, deque])
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_cell_that_is_a_list_raises_nothing_wherever_it_is(cell, kind):
+    """In one row, in the first, or in all of them: no error and no warning, in data, labels, targets and units."""
+    cell, plain, few = CELLS[cell], [0.1, "b", 0.3, "a"], np.linspace(0, 1, 4)[:, None]
+    line, classes = Bounds([0], [1], target=(0, 1)), Bounds([0], [1], classes=("a", "b"))
+    for cells in ([cell, *plain[1:]], [*plain[:2], cell, plain[3]], [cell] * 4):
+        column, rows = kind(cells), kind([[one] for one in cells])
+        for seen in (
+            stats.mean(column, bounds=(0, 1)),
+            stats.median(column, bounds=(0, 1)),
+            stats.count(column),
+            stats.histogram(column, categories=["a", "b"]),
+            *(stats.mean(few, bounds=(0, 1), unit=column, max_rows_per_unit=limit) for limit in (None, 2)),
+            LogisticRegression(bounds=classes).fit(few, column).release_,
+            LinearRegression(bounds=line).fit(few, column).release_,
+            LinearRegression(bounds=line).fit(rows, few[:, 0]).release_,
+        ):
+            assert seen.epsilon == 1.0
 
 
 def test_tuples_as_classes_do_not_meet_arrays():

@@ -190,9 +190,13 @@ COUNTS_ROWS = MODELS_OF_COUNTS | {"count", "histogram", "iqr", "mad", "median", 
 NOT_REPLAYED = {"LinearSVC", "KernelSVC"}  # in test_erm their rows are made longer, and an audit sees it
 
 
-@pytest.mark.parametrize("name", ["blocks, mean", "blocks, median", "density, gaussian", "point", "quantile, histogram"])
-def test_halved_noise_of_variants_is_seen(name, monkeypatch):
-    weaken(monkeypatch, 0.5)
+SHARP = ["blocks, mean", "blocks, median", "density, gaussian", "point", "quantile, histogram"]
+
+
+@pytest.mark.parametrize("name", SHARP)
+def test_too_little_noise_of_variants_is_seen(name, monkeypatch):
+    """A quarter of it: beside ordinary rows a stranger does not move the mean of its block by the whole range."""
+    weaken(monkeypatch, 0.25)
     with pytest.raises(AssertionError, match="was lost where"):
         check_replayed_loss(copy.deepcopy(STATISTIC_VARIANTS[name][0]))
 

@@ -31,6 +31,7 @@ from discreet.release import Release
 from discreet.stats import count, mean, sum
 
 from .lazy import pd
+from .variants import gaussian
 
 
 def coins(seed=1):

@@ -76,7 +76,7 @@ def private_procedures() -> dict[str, type[Inside]]:
     return {kind.__name__: kind for kind in kinds if not inspect.isabstract(kind)}
 
 
-def _below(kind: type[Inside]) -> Iterator[type[Inside]]:
+def _below(kind: type[Any]) -> Iterator[type[Inside]]:
     for one in kind.__subclasses__():
         yield one
         yield from _below(one)
