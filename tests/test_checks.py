@@ -35,7 +35,7 @@ from discreet.models import LinearRegression
 from discreet.query import BoundedSum
 
 from .sabotage import acquit, catch, caught, stream, weaken
-from .variants import CHECKS, PAIRS, STATISTIC_PAIRS, STATISTIC_VARIANTS, VARIANTS, gaussian
+from .variants import CHECKS, PAIRS, STATISTIC_PAIRS, STATISTIC_VARIANTS, VARIANTS, blocks, gaussian
 
 pytestmark = pytest.mark.slow
 
@@ -269,6 +269,13 @@ def test_an_unpaid_look_is_caught():
 
     with pytest.raises(AssertionError, match="before the charge"):
         check_private_estimator(Peeking(epsilon=4.0))
+
+    def hasty(rows, **options):
+        rows.tables()
+        return blocks("mean")(rows, **options)
+
+    with pytest.raises(AssertionError, match="before the charge"):
+        checks.check_charges_before_reading(Asked(hasty))
 
 
 # every mechanism, audited by itself: integers that differ by the sensitivity

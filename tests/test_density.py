@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KernelDensity, KNeighborsClassifier
 
-from discreet import Bounds, Budget, Ledger
+from discreet import Bounds, Budget, Ledger, NotPrivateWarning
 from discreet.checks import replay_audit
+from discreet.engines.memory import Memory
 from discreet.stats import MEstimator
 from discreet.stats.density import nearest_counts
 
@@ -39,6 +40,14 @@ def test_classes_and_no_target():
     assert density.score_samples([[0.5, 0.5]])[0] == pytest.approx(0, abs=0.5)
 
 
+def test_one_column_and_rows_behind_an_engine():
+    """A density of one column; of rows behind an engine it is the same, to the bit."""
+    known = MEstimator(KernelDensity(bandwidth=0.1), Bounds(0, 1), 8)
+    with pytest.warns(NotPrivateWarning):
+        one, two = (known.fit(x, random_state=1) for x in (X[:, 0], Memory(X[:, :1])))
+    assert one.score_samples([[0.5]]) == two.score_samples([[0.5]]) == pytest.approx(0, abs=0.2)
+
+
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_a_row_tells_what_is_declared(relation):
     """Counts noised for one cell where an exchange moves two would show as 2ε."""
@@ -66,6 +75,8 @@ def test_what_cannot_work_is_refused_before_the_charge():
     for call, error, says in (
         (lambda: MEstimator(KNeighborsClassifier(), Bounds(0, 1)).fit(X, ledger=ledger), TypeError, "sample_weight"),
         (lambda: MEstimator(LinearRegression(), Bounds(0, 1)).fit(X, Y, ledger=ledger), ValueError, "`target`"),
+        (lambda: LINE.fit(Memory(X), ledger=ledger), TypeError, "learns a target from arrays"),
+        (lambda: LINE.fit(Memory(X), Y, ledger=ledger), TypeError, "learns a target from arrays"),
         (lambda: MEstimator(LinearRegression(), Bounds(0, 1), 1).fit(X, ledger=ledger), ValueError, "`cells`"),
         (lambda: MEstimator(LinearRegression(), Bounds(0, 1), 1025).fit(X, ledger=ledger), ValueError, "columns"),
     ):
