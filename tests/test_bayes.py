@@ -241,7 +241,17 @@ def test_the_naive_posterior_says_so():
 
 @pytest.mark.parametrize(
     "options",
-    [{"a": 0.0}, {"b0": -1}, {"posterior": "naive"}, {"draws": 3}, {"chains": 0}, {"draws": 2.5}, {"epsilon": -1}],
+    [
+        {"a": 0.0},
+        {"b0": -1},
+        {"posterior": "naive"},
+        {"draws": 3},
+        {"draws": 2.5},
+        {"draws": True},
+        {"chains": 0},
+        {"chains": True},
+        {"epsilon": -1},
+    ],
 )
 def test_bad_arguments_cost_nothing(options):
     X, y = data(20)

@@ -93,7 +93,7 @@ def test_a_block_that_tells_of_one_row_is_audited(monkeypatch):
     """A billion where a marked row is: the answer is clipped, and noise is for one block's range."""
     ask = SampleAndAggregate(marked, 3, (-1, 1), "mean", isolated=False)
     pair = np.zeros(3), np.array([0.0, 0.0, 0.0, 100.0])
-    caught(lambda x: ask(x, epsilon=1.0), pair, 1500, monkeypatch, 1 / 4, "laplace")
+    caught(lambda x: ask(x, epsilon=1.0), pair, 1500, monkeypatch, 1 / 2, "laplace")
 
 
 @pytest.mark.audit

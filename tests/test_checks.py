@@ -142,6 +142,10 @@ def test_audits_of_other_estimators(name):
 
 @pytest.mark.audit
 def test_an_audit_of_the_pure_line(monkeypatch):
+    """A tenth of the noise: half of it, or a quarter, is not caught in a minute and a half.
+
+    The noise has one length for a whole matrix, and most of what a row moves is hidden in its direction.
+    """
     caught(most_telling(checks.prepared(LinearRegression(1.0, 0.0))), (), 4800, monkeypatch, 1 / 10)
 
 

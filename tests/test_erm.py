@@ -673,12 +673,14 @@ REBEL = (np.ones((31, 1)), np.r_[np.zeros(30), 1.0])
 def test_audit(method, budget, pair, monkeypatch):
     """A sound method fails with probability below 1e-6; one with hardly any noise is caught. The seed is fixed.
 
-    Of 120 runs, no attack can prove more than ε = 1.56, or μ = 1.88: so a pure promise is of ε = 1.
+    Of 120 runs, no attack can prove more than ε = 1.56, or μ = 1.88: so a pure promise is of ε = 1. With this penalty
+    one row moves the minimum by much less than noise is for, and 300 runs catch a quarter of it in no case. Where one
+    row moves all it can, below, half of Gaussian noise is caught, and a third of pure.
     """
     if budget.neighbours == "replace-one":
         pair = (SINGLE, (-ONE, np.ones(1)))
     budget = replace(budget, epsilon=1.0) if budget.pure else budget
-    caught(whole(method, budget, strength=40.0), pair, 120, monkeypatch, 1 / 100, delta=budget.delta)
+    caught(whole(method, budget, strength=40.0), pair, 120, monkeypatch, 1 / 20, delta=budget.delta)
 
 
 @pytest.mark.slow

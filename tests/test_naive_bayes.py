@@ -225,7 +225,7 @@ def test_what_is_wrong_is_refused_before_anything_is_charged():
         (mixed(categories={"smokes": ["yes", "yes"]}), X, "1 to 4096 distinct values"),
         (mixed(categories=[["yes"]]), X, "one list, or None, for each of 4 columns"),
         (mixed(numbers="normal"), X, "'histogram' or 'gaussian'. Got 'normal'"),
-        (mixed(n_bins=1), X, "`n_bins` of MixedNB must be a whole number within 2 and 64. Got 1"),
+        (mixed(n_bins=1), X, "`n_bins` of MixedNB must be a whole number from 2 to 64. Got 1"),
         (mixed(edges=[[1.0]]), X, "`edges` of MixedNB must be one list, or None, for each of 4 columns"),
         (mixed(edges=[[1.0, 0.0], None, None, None]), X, "increasing lists"),
         (mixed(bounds=Bounds({"age": (0, 1)}, classes=CLASSES)), X, "no bounds for \\['noise'\\]"),

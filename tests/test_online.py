@@ -82,6 +82,16 @@ def test_a_round_that_fails_leaves_the_model_as_it_was(call, rounds):
     assert len(ledger.entries) == (1 if not rounds or call == "partial_fit" else 2)
 
 
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+def test_nothing_of_a_call_stays_in_the_model(call):
+    """All that a fit sets is a result, or the stream that goes on; classes of a call are those of its stream alone."""
+    X, y = data(400)
+    model = OnlineClassifier(1.0, 1e-6, horizon=4, batch=400, bounds=BOUNDS)
+    before = set(vars(model))
+    getattr(model, call)(X, y, **({"classes": np.unique(y)} if call == "partial_fit" else {}))
+    assert {name for name in set(vars(model)) - before if not name.endswith("_")} == {"_stream"}
+
+
 def played(model, rounds, rows=400):
     for t in range(rounds):
         model.partial_fit(*data(rows, t))

@@ -447,6 +447,40 @@ def test_estimators_of_others():
     assert len(account.entries) == 1 and bits(one) == bits(two)
 
 
+class Calling(Strange):
+    """And another that calls back, by itself or as a task has it done."""
+
+    def __init__(self, epsilon=1.0, delta=1e-6, *, callback=None, bounds=None, ledger=None, random_state=None):
+        self.epsilon, self.delta, self.callback, self.bounds = epsilon, delta, callback, bounds
+        self.ledger, self.random_state = ledger, random_state
+
+    kept = None
+
+    def _fit(self, task):
+        super()._fit(task)
+        callback = task.showing(self.callback) if self.calls_by_task else self.callback
+        if callback is not None:
+            callback(self.coef_)
+
+
+@pytest.mark.parametrize("by_task", [True, False])
+def test_a_callback_of_others_is_marked_before_it_is_called(by_task, monkeypatch):
+    """One that the task does not know of counts as called from the start. The estimator keeps its own all the while."""
+    monkeypatch.setattr(Calling, "calls_by_task", by_task)
+    account, seen = Ledger(Budget(99.0, 1e-6)), []
+
+    def watch(_):
+        seen.append([mark.state for marks in account._store._marks.values() for mark in marks].count("shown"))
+        assert model.callback is watch
+
+    options = {"callback": watch, "bounds": Bounds(-1, 1, target=(-2, 2)), "ledger": account.retrying("monday")}
+    model = Calling(**options)
+    with pytest.raises(ReadError):
+        model.fit(regression(1))
+    model.fit(regression())
+    assert len(seen) == 1 and len(account.entries) == seen[0] == (1 if by_task else 2)
+
+
 def test_what_turns_out_to_have_no_form_is_shown_and_said():
     account = Ledger(WIDE)
     for expected in (1, 2):

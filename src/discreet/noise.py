@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.accounting import noise_multiplier
 from discreet.budget import Plan
 from discreet.errors import NotPrivateWarning, outside
-from discreet.events import Event, Gaussian, Laplace, Pure
+from discreet.events import Approximate, Event, Gaussian, Laplace, Pure
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.laplace import add_discrete_laplace, add_laplace
@@ -119,6 +120,15 @@ def deviation_of(event: Event, size: int, sensitivity: float = 1.0) -> float:
     scale = size_of(event) * sensitivity
     # of a pure event the radius is Gamma(size): each coordinate has variance (size + 1) / ε²
     return scale * math.sqrt(size + 1) if isinstance(event, Pure) else scale
+
+
+def noise_after_test(event: Approximate) -> Gaussian:
+    """The noise of a value that passed a test of stability: half of ε and of δ, as the test has spent the other half.
+
+    >>> noise_after_test(Approximate(2.0, 2e-6)).noise_multiplier == noise_multiplier(1.0, 1e-6)
+    True
+    """
+    return Gaussian(noise_multiplier(event.epsilon / 2, event.delta / 2))
 
 
 def std_of(event: Event, sensitivity: float, shape: tuple[int, ...], symmetric: bool, triangle: bool) -> Any:

@@ -61,7 +61,7 @@ def open_task(
     reading.outlook = outlook
     curator = Curator(reading.of(rows), account, name, noise_source(random_state), bound, adder or rows.adder)
     reading.charges = curator._charges
-    return Task(curator, budget, **public)
+    return Task(curator, budget, shows=account.shows if isinstance(account, Attempt) else None, **public)
 
 
 def run_once(attempt: Attempt | None, work: Callable[[], T]) -> T:

@@ -19,6 +19,7 @@ from discreet.ranges import with_bounds
 from discreet.release import Release
 
 Settle = Callable[[Curator, Bounds], Bounds]
+Callback = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Task:
         what the method sees.
     features : how many features a method sees; as many as there are columns if None.
     intercept : whether a linear model has an intercept.
+    rounds : in how many rounds the rows at hand are learnt from, by a method that learns in rounds.
+    shows : makes of a callback one that marks the run as shown; None where nobody asks (`showing`).
     notes : remarks for the receipt, to which a method adds (`note`).
     """
 
@@ -49,6 +52,8 @@ class Task:
     settle: Settle | None = None
     features: int | None = None
     intercept: bool = True
+    rounds: int = 1
+    shows: Callable[[Callback], Callback] | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -94,6 +99,10 @@ class Task:
     def exchange(self) -> float:
         """By how much an exchange of two rows moves a sum farther than one row: √2 where they are at a right angle."""
         return math.sqrt(2) if self.budget.neighbours == "replace-one" else 1.0
+
+    def showing(self, callback: Callback | None) -> Callback | None:
+        """The callback, which shows something of this run while it is under way; a method calls it by no other way."""
+        return callback if callback is None or self.shows is None else self.shows(callback)
 
     def note(self, *remarks: str) -> None:
         """Add remarks to the receipt."""

@@ -189,6 +189,8 @@ def test_population_table():
         ({"sensitive": "ill"}, TypeError, "list of columns"),
         ({"sensitive": ["pay"]}, ValueError, "no column 'pay'"),
         ({"l": 2}, ValueError, "needs a sensitive column"),
+        ({"sensitive": ["ill"], "l": True}, TypeError, "Got bool"),
+        ({"sensitive": ["ill"], "t": True}, TypeError, "Got bool"),
         ({"sensitive": ["ill"], "l": DistinctL(2, "sex")}, ValueError, "not in `sensitive`"),
         ({"criteria": [KMap(3)]}, ValueError, "population"),
         ({"criteria": [KAnonymity]}, TypeError, "such as KAnonymity"),

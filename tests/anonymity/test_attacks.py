@@ -164,8 +164,9 @@ def test_bad_requests():
         linkage_attack({"a": [1]}, {"a": [1]}, on={"a": 3})
     with pytest.raises(ValueError, match="name each person once"):
         linkage_attack({"a": [1, 2], "id": [7, 7]}, {"a": [1, 2], "id": [7, 7]}, on=["a"], truth="id")
-    with pytest.raises(ValueError, match="at least 0"):
-        background_attack({"a": [1], "b": [1]}, ["a"], "b", -1)
+    for excluded in (-1, True, 1.0, None):
+        with pytest.raises(ValueError, match=f"`excluded` must be a whole number >= 0. Got {excluded}"):
+            background_attack({"a": [1], "b": [1]}, ["a"], "b", excluded)
 
 
 def clinic(n=800):

@@ -5,7 +5,7 @@ Run them on your own releases. What they find, people can find; what they do not
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from discreet.anonymity.fits import BLOCK, column, fitting
 from discreet.anonymity.hierarchies import Hierarchy
 from discreet.anonymity.people import number_people, person_column, refuse_publication
 from discreet.anonymity.risk import coded
+from discreet.arguments import check_whole
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -276,16 +277,16 @@ def background_attack(
     """
     columns = [*names(quasi_identifiers), sensitive]
     refuse_publication(person, columns)
+    if not isinstance(excluded, Iterable):
+        excluded = check_whole("", "excluded", excluded, 0)
     frame = read(released, [*columns, *person_column(person)])
     whose = number_people(frame, person)
     frame, left = frame.select(columns), ~unrecorded(frame[sensitive])
-    if not isinstance(excluded, int | np.integer):
+    if isinstance(excluded, Iterable):
         out = _ruled_out(frame[sensitive], excluded).to_numpy()
         left &= ~(out if whose is None else np.isin(whose, whose[out]))
         excluded = 0
-    if excluded < 0:
-        raise ValueError(f"`excluded` must be at least 0. Got {excluded}.")
-    return _worst(frame.filter(pl.Series(left)), int(excluded), None if whose is None else whose[left])
+    return _worst(frame.filter(pl.Series(left)), excluded, None if whose is None else whose[left])
 
 
 def _ruled_out(column: pl.Series, excluded: Sequence[Any]) -> pl.Series:

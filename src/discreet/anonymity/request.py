@@ -15,6 +15,7 @@ from discreet.anonymity.criteria import Criterion, DistinctL, KAnonymity, TClose
 from discreet.anonymity.encode import Encoded, encode, filled, read
 from discreet.anonymity.hierarchies import Hierarchy
 from discreet.anonymity.people import has_column, number_people, person_column, refuse_publication, repeated
+from discreet.arguments import is_number, is_whole
 
 Ints = npt.NDArray[np.int64]
 
@@ -115,11 +116,11 @@ def gathered(
     k: int | None, l: int | Criterion | None, t: float | Criterion | None, criteria: Sequence[Criterion]
 ) -> list[Criterion]:
     """The short forms k, l and t as criteria, before the others."""
-    found: list[Criterion] = [] if k is None else [KAnonymity(k)]
+    found: list[Any] = [] if k is None else [KAnonymity(k)]
     if l is not None:
-        found.append(DistinctL(int(l)) if isinstance(l, int | np.integer) else l)
+        found.append(DistinctL(int(l)) if is_whole(l) else l)
     if t is not None:
-        found.append(TCloseness(float(t)) if isinstance(t, int | float | np.number) else t)
+        found.append(TCloseness(float(t)) if is_number(t) else t)
     found += criteria
     if not found:
         raise ValueError("Nothing is asked for. Hint: k=5.")

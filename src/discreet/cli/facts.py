@@ -188,7 +188,8 @@ def read(path: str | Path) -> Facts:
     except UnicodeDecodeError:
         raise ValueError(f"{path.name} is no UTF-8 text.") from None
     except tomllib.TOMLDecodeError as error:
-        place = re.search(r"line \d+", str(error))  # the rest may quote what the file holds
+        # the rest may quote what the file holds; before Python 3.14 the line is nowhere but in this text
+        place = re.search(r"line \d+", str(error))
         raise ValueError(f"{path.name} is no TOML{f': see {place[0]}' if place else ''}.") from None
     try:
         return _facts(document, path)

@@ -83,7 +83,10 @@ class Csv:
             with _opened(name) as stream, csv.open_csv(stream, _read(), convert_options=convert) as reader:
                 yield from reader
         except (OSError, pa.ArrowException) as error:
-            column = re.search(r"column #(\d+)", str(error))  # the rest of the message may show a value
+            # Which column it was is nowhere but in this text, of which the rest may show a value: pyarrow raises one
+            # class of error for all cells, without attributes. To read the file again column by column would tell it
+            # too, but whatever the file is read from may not be there a second time.
+            column = re.search(r"column #(\d+)", str(error))
             place, names = int(column[1]) if column else 0, _names(name)
             where = f", in column {names[place]!r}" if column and place < len(names) else ""
             dates = " or no date where the file begins with dates" if "other" in map(kind, types.values()) else ""

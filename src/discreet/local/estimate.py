@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from discreet.arguments import is_whole
 from discreet.budget import Budget
 from discreet.errors import NotSupported
 from discreet.events import Pure
@@ -305,4 +306,4 @@ def read_report(report: Any, survey: Survey) -> tuple[int, ...] | None:
 
 
 def _are_whole(numbers: Iterable[Any]) -> bool:
-    return all(isinstance(x, (int, np.integer)) and not isinstance(x, bool) and abs(int(x)) < 1 << 62 for x in numbers)
+    return all(is_whole(x) and abs(int(x)) < 1 << 62 for x in numbers)

@@ -53,10 +53,9 @@ def begun(estimator: Any, ledger: Ledger, budget: Budget, rows: Any) -> Attempt 
     if attempt.stored is None:
         if type(estimator).__module__.split(".")[0] != "discreet":
             _rehearse(estimator, rows)
-        if estimator._watched("progress"):
-            _show(attempt)  # how many steps there are may have been learnt
-        if getattr(estimator, "callback", None) is not None:
-            estimator.callback = attempt.shows(estimator.callback)
+        calls = getattr(estimator, "callback", None) is not None and not estimator.calls_by_task
+        if calls or estimator._watched("progress"):
+            _show(attempt)  # how many steps there are may have been learnt; when it calls back, nobody but it knows
     return attempt
 
 

@@ -69,6 +69,7 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
     labelled = False  # whether targets are classes
     numeric = True  # whether features are numbers
     in_rounds = False  # whether it learns in rounds that follow each other
+    calls_by_task = False  # whether its `callback` is called as `task.showing(callback)`, which marks what it shows
     wider = ""  # what else to do where there are too many columns
     outlook = ""  # what a failure to read means, where that is not what it means to a fit by itself
     _hides = False  # whether fits inside it are out of sight, whatever watches them
@@ -87,27 +88,41 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
         `NoiseWarning` that was made an error is raised once it has been fitted.)
         """
         with Undone(self) as before:
-            self._refuse(options, y, is_rows(X))
-            budget = self._budget()
-            y_given = y if self.supervised else None
-            rows = as_rows(X, y_given, numeric=self.numeric, labels=self.labelled, unit=self.unit)
-            if getattr(y, "shape", ())[1:] == (1,):
-                column_or_1d(y, warn=True)
-            if self.supervised and rows.empty().y is None:
-                raise ValueError(f"{type(self).__name__} requires y to be passed: these rows bring no target.")
-            self._refuse_schema(rows, y)
-            public = self._facts(rows, budget)
-            account = open_ledger(self.ledger, budget)
-            attempt = begun(self, account, budget, rows)
-            self._remember_columns(X, rows)
-            self._warn(budget, rows)
-            try:
-                found = run_once(attempt, lambda: self._run(rows, attempt or account, budget, public))
-            except BaseException:
-                del rows, X, y  # what was measured dies with them, and not with the traceback
-                raise
-            if attempt is not None:
-                self._become(before, found)
+            rows, budget = self._learn_from(before, X, y, options)
+        return self._conclude(X, rows, budget)
+
+    def _learn_from(
+        self, before: dict[str, Any], X: Any, y: Any, options: dict[str, Any], **stated: Any
+    ) -> tuple[Rows, Budget]:
+        """Learn from the rows, of which what is `stated` is public too; what was learnt stands in for what was before.
+
+        Whoever calls sees to it that a failure changes nothing (`Undone`), and concludes.
+        """
+        self._refuse(options, y, is_rows(X))
+        budget = self._budget()
+        y_given = y if self.supervised else None
+        rows = as_rows(X, y_given, numeric=self.numeric, labels=self.labelled, unit=self.unit)
+        if getattr(y, "shape", ())[1:] == (1,):
+            column_or_1d(y, warn=True)
+        if self.supervised and rows.empty().y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed: these rows bring no target.")
+        self._refuse_schema(rows, y)
+        public = self._facts(rows, budget) | stated
+        account = open_ledger(self.ledger, budget)
+        attempt = begun(self, account, budget, rows)
+        self._remember_columns(X, rows)
+        self._warn(budget, rows)
+        try:
+            found = run_once(attempt, lambda: self._run(rows, attempt or account, budget, public))
+        except BaseException:
+            del rows, X, y  # what was measured dies with them, and not with the traceback
+            raise
+        if attempt is not None:
+            self._become(before, found)
+        return rows, budget
+
+    def _conclude(self, X: Any, rows: Rows, budget: Budget) -> Self:
+        """Warn of what was learnt, which is there to stay."""
         self._warn_after(budget, rows)
         self._remember_table(X)
         return self

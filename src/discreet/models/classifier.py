@@ -65,9 +65,14 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
         public = super()._facts(rows, budget)
-        bounds = public["bounds"]
-        given = self.classes if self.classes is not None else bounds.classes if bounds is not None else None
+        given = self._stated_classes()
         return public | {"target": "class", "classes": None if given is None else ordered(given)}
+
+    def _stated_classes(self) -> Sequence[Any] | None:
+        """The labels there may be, where the estimator or its bounds say so."""
+        if self.classes is not None:
+            return self.classes
+        return self.bounds.classes if isinstance(self.bounds, Bounds) else None
 
     def _settle(self, curator: Curator, bounds: Bounds) -> Bounds:
         """Keep bounds and classes; from here on a row's target is the place of its class."""
@@ -78,7 +83,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     def _refuse_schema(self, rows: Rows, y: Any) -> None:
         super()._refuse_schema(rows, y)
-        given = self.bounds.classes if self.classes is None and self.bounds is not None else self.classes
+        given = self._stated_classes()
         if given is not None:
             refuse_kind(type(self).__name__, rows.empty().y if y is None else y, given)
 
@@ -86,8 +91,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         budget = super()._budget()
         if self.classes is not None:
             refuse_classes(type(self).__name__, self.classes)
-        given = self.classes is not None or (isinstance(self.bounds, Bounds) and self.bounds.classes is not None)
-        if not given and budget.pure:
+        if self._stated_classes() is None and budget.pure:
             raise ValueError(
                 f"{type(self).__name__} needs `classes`, the public list of labels, where delta = 0: finding them "
                 "privately needs delta > 0. Got None."

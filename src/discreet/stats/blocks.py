@@ -6,6 +6,7 @@ public ranges; what these answers have in common is released. `mechanisms/proofs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +15,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting import noise_multiplier
 from discreet.budget import Budget
 from discreet.curator import Curator
 from discreet.engines import Rows
@@ -25,9 +25,9 @@ from discreet.mechanisms.choose import exponential
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
-from discreet.mechanisms.laplace import add_laplace
 from discreet.mechanisms.points import DecimalGrid, exponential_on_grid
 from discreet.mechanisms.propose import first_stable, threshold_for
+from discreet.noise import deviation_of, noise_after_test, perturbed
 from discreet.ranks import Ranked
 from discreet.stats.exponential import pieces_of
 from discreet.stats.isolation import Runner
@@ -92,15 +92,12 @@ class MeanOfBlocks(Blocks):
         low, high = np.array([(grid.first, grid.last) for grid in self.grids], dtype=object).T
         answers = self.answers(rows, rng).astype(object)
         scaled = ((2 * answers - low - high) * FINE) // np.maximum(high - low, 1)  # within ±FINE
-        total, p = scaled.sum(axis=0), len(self.grids)
+        p = len(self.grids)
         half = np.array([(grid.high - grid.low) / 2 for grid in self.grids])
-        if isinstance(event, Laplace):
-            noisy = add_laplace(total, 2 * p * FINE, event, rng)
-            std = 2 * p * event.scale * np.sqrt(2)
-        else:
-            assert isinstance(event, Gaussian)
-            noisy = add_gaussian(total, root_above(4 * p * FINE**2), event, rng)
-            std = 2 * np.sqrt(p) * event.noise_multiplier
+        each = isinstance(event, Laplace)  # each of p answers moves by 2: 2p in ℓ1, 2√p in ℓ2
+        sensitivity = Fraction(2 * p * FINE) if each else root_above(4 * p * FINE**2)
+        noisy = perturbed(scaled.sum(axis=0), sensitivity, event, rng)
+        std = deviation_of(event, p, 2 * p if each else 2 * math.sqrt(p))
         middle = np.array([(grid.high + grid.low) / 2 for grid in self.grids])
         value = np.asarray(noisy, dtype=np.float64) / FINE / self.count
         return middle + np.clip(value, -1, 1) * half, std * half / self.count
@@ -174,7 +171,7 @@ class StableBlocks(Blocks):
         number = first_stable(distances, event, PROPOSALS, rng)
         codes = [(grid.first + grid.last) // 2 for grid in self.grids]
         if number >= 0:
-            noise = Gaussian(noise_multiplier(event.epsilon / 2, event.delta / 2))
+            noise = noise_after_test(event)
             unit = root_above(len(self.grids))  # each number in units of its scale: together √p
             codes = [
                 int(add_gaussian([int(order[many + 1])], int(scale) * unit, noise, rng)[0])

@@ -13,16 +13,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting import noise_multiplier
 from discreet.budget import Budget
 from discreet.engines import Rows
-from discreet.events import Approximate, Event, Gaussian, Pure
+from discreet.events import Approximate, Event, Pure
 from discreet.inside import Inside
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.points import DecimalGrid
 from discreet.mechanisms.propose import first_stable, threshold_for
 from discreet.mechanisms.smooth import Law, add_smooth, smooth_bound
+from discreet.noise import noise_after_test
 from discreet.ranks import rank_rows
 
 Ints = NDArray[np.int64]
@@ -102,7 +102,7 @@ class StableRank(Inside):
         number = first_stable((int(np.searchsorted(reach, s, "right")) for s in scales), event, PROPOSALS, rng)
         value = (self.grid.first + self.grid.last) // 2
         if number >= 0:
-            noise = Gaussian(noise_multiplier(event.epsilon / 2, event.delta / 2))
+            noise = noise_after_test(event)
             noisy = int(add_gaussian([int(order[many + 1])], scales[number], noise, rng)[0])
             value = min(max(noisy, self.grid.first), self.grid.last)
         return np.array([float(number), float(self.grid.values(value))]), None

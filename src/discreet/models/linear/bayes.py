@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from discreet.arguments import check_whole
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Share, radial
 from discreet.curator import Curator
@@ -104,9 +105,8 @@ class BayesianLinearRegression(PrivateRegressor):
         Prior(self.a0, self.b0, self.a, self.b)  # raises, before anything is charged
         if self.posterior not in get_args(Kind):
             raise ValueError(f"The `posterior` is 'noise-aware' or 'naive-overconfident'. Got {self.posterior!r}.")
-        whole = all(isinstance(number, (int, np.integer)) for number in (self.draws, self.chains))
-        if not (whole and self.chains >= 1 and self.draws >= 4 * self.chains):
-            raise ValueError(f"The `draws` must be at least 4 a chain. Got {self.draws!r} in {self.chains!r} chains.")
+        chains = check_whole(type(self).__name__, "chains", self.chains)
+        check_whole(type(self).__name__, "draws", self.draws, 4 * chains, why=f": 4 in each of {chains} chains")
         return super()._budget()
 
     def _fit(self, task: Task) -> None:

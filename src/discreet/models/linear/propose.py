@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting import noise_multiplier
 from discreet.budget import Budget, approximate
 from discreet.engines import Rows
 from discreet.errors import NoiseWarning, outside
-from discreet.events import Approximate, Event, Gaussian
+from discreet.events import Approximate, Event
 from discreet.inside import Inside
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.gaussian import add_gaussian
@@ -23,6 +22,7 @@ from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.propose import first_stable, threshold_for
 from discreet.models.fit import Fit
 from discreet.models.linear.scaled import features, target
+from discreet.noise import deviation_of, noise_after_test
 from discreet.query import Batch, BoundedSum, Image
 from discreet.task import Task
 
@@ -92,7 +92,8 @@ def ptr(task: Task) -> Fit:
     *centre, mean = np.clip(sums.value[1:] / max(n, 5 * float(np.max(sums.std))), -1.0, 1.0) * task.intercept
     event = task.curator.buys(for_median)
     assert isinstance(event, Approximate)
-    largest = NOISE / (width * _noise(event))  # noise of this scale times √width in each of as many slopes
+    noise = deviation_of(noise_after_test(event), width)
+    largest = NOISE / (width * noise)  # noise of this scale times √width in each of as many slopes
     most = MOST if task.curator.holds_rows else MOST_READ
     blocks = StableMedian("median of blocks", vv, many(n, d, most), float(mean), largest, x, y, skip)
     median = task.curator.run(blocks, for_median)
@@ -104,7 +105,7 @@ def ptr(task: Task) -> Fit:
         task.note(f"the blocks did not agree: the answer is the private mean alone; they can from {needed:,} rows on")
         return Fit(flat(float(mean), d) if skip else np.zeros(d))
     scale = largest / 2 ** (PROPOSALS - 1 - chosen)
-    slopes = shrunk(slopes, np.zeros(width), scale * math.sqrt(width) * _noise(event))
+    slopes = shrunk(slopes, np.zeros(width), scale * math.sqrt(width) * noise)
     task.note(f"the blocks agreed at scale {scale:.2g}")
     return Fit(np.concatenate([[float(mean) - np.array(centre) @ slopes], slopes]) if skip else slopes)
 
@@ -239,7 +240,7 @@ def propose(fits: Ints, largest: int, event: Approximate, rng: Keystream) -> tup
     if number < 0:
         return -1, np.zeros(len(order[0]), dtype=np.int64)
     width = Fraction(math.isqrt(len(order[0]) << 40) + 1, 1 << 20)  # √d, rounded up: each of d moves by a scale
-    return number, add_gaussian(order[len(order) // 2], scales[number] * width, Gaussian(_noise(event)), rng)
+    return number, add_gaussian(order[len(order) // 2], scales[number] * width, noise_after_test(event), rng)
 
 
 def reach(order: Ints, most: int) -> Ints:
@@ -265,8 +266,3 @@ def reach(order: Ints, most: int) -> Ints:
 def bar(event: Approximate) -> int:
     """How many blocks must be able to change, with noise, before the median could move by more than is proposed."""
     return threshold_for(event, PROPOSALS)
-
-
-def _noise(event: Approximate) -> float:
-    """The noise multiplier of the release: half of ε and of δ."""
-    return noise_multiplier(event.epsilon / 2, event.delta / 2)

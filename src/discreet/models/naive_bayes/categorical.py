@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from discreet.arguments import check_whole
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, counts
 from discreet.engines import Rows
@@ -295,10 +296,7 @@ class MixedNB(TableNB):
         budget = super()._budget()
         if self.numbers not in get_args(Numbers):
             raise ValueError(f"The `numbers` of MixedNB are 'histogram' or 'gaussian'. Got {self.numbers!r}.")
-        if isinstance(self.n_bins, bool) or not isinstance(self.n_bins, int) or not 2 <= self.n_bins <= FINE:
-            raise ValueError(
-                f"The `n_bins` of MixedNB must be a whole number within 2 and {FINE}. Got {self.n_bins!r}."
-            )
+        check_whole("MixedNB", "n_bins", self.n_bins, 2, FINE)
         for one in self.edges or ():
             refuse_edges(one)
         return budget

@@ -132,7 +132,6 @@ class OnlineClassifier(LinearClassifier):
     regret_bound_: float = field(init=False)
     mistakes_: float = field(init=False)
     mistakes_std_: float = field(init=False)
-    _told: Sequence[Any] | None = field(init=False)
 
     outlook = "nothing was released, and no stream has begun. The next call begins one, and is charged anew."
     coins = True  # a coin is drawn for each row
@@ -152,7 +151,6 @@ class OnlineClassifier(LinearClassifier):
         """Learn from all rows in `horizon` rounds, from scratch; each row goes to one of them by a coin of its own."""
         with Undone(self):
             self._forget()
-            self._single = False
             return super().fit(X, y, **options)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Sequence[Any] | None = None, **options: Any) -> Self:
@@ -174,9 +172,10 @@ class OnlineClassifier(LinearClassifier):
                     "This stream was left behind when the model was pickled: it predicts, but cannot go on. Hint: go "
                     "on with the model that was pickled, or start another stream with `fit`."
                 )
-            with Undone(self):
-                self._single, self._told = True, classes
-                return super().fit(X, y, **options)
+            with Undone(self) as before:
+                public = {} if classes is None or self._stated_classes() is not None else {"classes": ordered(classes)}
+                seen, budget = self._learn_from(before, X, y, options, rounds=1, **public)
+            return self._conclude(X, seen, budget)
         with Undone(self):
             return self._round(stream, X, y, options)
 
@@ -196,15 +195,15 @@ class OnlineClassifier(LinearClassifier):
         return self
 
     def _fit(self, task: Task) -> None:
-        curator, known = task.curator, self._batch(task.n)
+        curator, known = task.curator, self._batch(task)
         extra = ([] if known else [FOR_COUNT]) + ([float(self.watch)] if self.watch else [])
         main = radial(1 - sum(extra))
         main = main if self.method in ("igd", "giga") else inside(main)
         bounds, shares = task.deal(main, *map(radial, extra))
-        batch = known or max(1.0, self._counted(curator, shares[1]) / (1 if self._single else self.horizon))
+        batch = known or max(1.0, self._counted(curator, shares[1]) / task.rounds)
         stream = self._begin(task, bounds, shares[0], batch, shares[-1] if self.watch else None)
         task.note(NOTE)
-        for part in curator.dealt(shares[0], 1 if self._single else self.horizon):
+        for part in curator.dealt(shares[0], task.rounds):
             stream.play(part)
         self._stream = stream
         self._learn(stream)
@@ -254,24 +253,19 @@ class OnlineClassifier(LinearClassifier):
         there = OneHot(lambda rows: np.where(missing(rows), -1, 0), 1)
         return float(curator.measure(BoundedSum(there, name="count"), share).value[0])
 
-    def _batch(self, n: int | None) -> float | None:
+    def _batch(self, task: Task) -> float | None:
         if self.batch is not None:
             return float(self.batch)
-        rows = n if self.n is None else self.n
-        if rows is None:
-            return None
-        return max(1.0, rows / (1 if self._single and self.n is None else self.horizon))
+        if self.n is not None:
+            return max(1.0, self.n / self.horizon)  # that of the whole stream
+        return None if task.n is None else max(1.0, task.n / task.rounds)
 
     def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
-        public = super()._facts(rows, budget)
-        if public["classes"] is None and self._told is not None:
-            public["classes"] = ordered(self._told)
-        return public
+        return super()._facts(rows, budget) | {"rounds": self.horizon}
 
     def _forget(self) -> None:
         for name in ("_stream", "rounds_"):
             self.__dict__.pop(name, None)
-        self._told = None
 
     def _budget(self) -> Budget:
         budget = super()._budget()

@@ -27,9 +27,8 @@ from discreet.engines import Rows
 from discreet.errors import LedgerError
 from discreet.events import Event, Gaussian
 from discreet.inside import Inside
-from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
-from discreet.noise import FINE
+from discreet.noise import FINE, deviation_of, perturbed
 from discreet.query import BoundedSum, Exact, Ints, root_above
 
 Floats = NDArray[np.float64]
@@ -198,9 +197,9 @@ class RunningSum(Inside):
         self.past.add(rows.sum(self.query))
         total = self.past.weighted(self.strategy.weights(len(self.past)))
 
-        noise = event.noise_multiplier * float(sensitivity)
+        noise = deviation_of(event, 1, float(sensitivity))
         fine = max(0, FINE - math.frexp(noise)[1])
-        noisy = add_gaussian(total * (1 << fine), sensitivity * Fraction(1 << fine), event, rng)
+        noisy = perturbed(total * (1 << fine), sensitivity * (1 << fine), event, rng)
         return np.ldexp(noisy.astype(np.float64), exponent - fine), math.ldexp(noise, exponent)
 
     def sensitivity(self, neighbours: Neighbours) -> Fraction:

@@ -14,10 +14,10 @@ from discreet.curator import Curator
 from discreet.engines import Rows
 from discreet.engines.opening import as_rows
 from discreet.errors import BudgetExceeded
-from discreet.events import Gaussian
 from discreet.models.online.learners import Learner
 from discreet.models.online.losses import Loss, Mistakes, Shrunk, Slopes
 from discreet.models.online.running import Past, RunningSum, Strategy
+from discreet.noise import deviation_of
 from discreet.query import BoundedSum
 from discreet.release import Release
 
@@ -115,8 +115,7 @@ class Stream:
         """The sum over all rounds, on a coarser grid where ε is so small that noise would be too long for it."""
         inside = RunningSum(NAME, *curator.expect(query), strategy, self._past)
         event = curator.buys(self._share)
-        assert isinstance(event, Gaussian)
-        noise = event.noise_multiplier * float(inside.sensitivity(self._share.budget.neighbours))
+        noise = deviation_of(event, 1, float(inside.sensitivity(self._share.budget.neighbours)))
         if noise < LONGEST or query.bits == 1:
             return inside
         return self._running(curator, replace(query, bits=query.bits - 1), strategy)

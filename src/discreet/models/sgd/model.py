@@ -32,6 +32,8 @@ Callback = Callable[[int, Any, Any], Any]
 class StochasticDescent(PrivateEstimator):
     """The parameters of stochastic gradient descent."""
 
+    calls_by_task = True
+
     noise: Noise = "gaussian"
     lot: int | None = None
     rate: float | None = None
@@ -237,7 +239,7 @@ def descended(
     """Coefficients and intercept of an estimator, in the units of the data, and the number of steps."""
     options = Options.of(model)
     with Bar(bool(model.progress), type(model).__name__) as bar:
-        found = descend(task, design, options, watcher(units, model.callback, bar))
+        found = descend(task, design, options, watcher(units, task.showing(model.callback), bar))
     task.note(*found.remarks)
     theta = found.descent.average if options.average else found.descent.theta
     return *units(found.design, theta), found.descent.t
