@@ -429,7 +429,7 @@ def test_the_release_is_audited(seeded, monkeypatch):
     """
     event, scale = Approximate(8.0, 1e-3), 1 << 30
     declared = Gaussian(noise_multiplier(4.0, 0.5e-3))
-    honest = proposals._noise
+    honest = proposals.noise_after_test
     rng = stream(7)
 
     def run(fits):
@@ -438,7 +438,7 @@ def test_the_release_is_audited(seeded, monkeypatch):
 
     pair = on_the_edge(201, 101, scale), on_the_edge(201, 100, scale)
     with monkeypatch.context() as patch:
-        patch.setattr(proposals, "_noise", lambda event: honest(event) / 2)
+        patch.setattr(proposals, "noise_after_test", lambda event: Gaussian(honest(event).noise_multiplier / 2))
         needed = catch(run, *pair, event=declared, runs=2400)
     acquit(run, *pair, event=declared, runs=needed)
 

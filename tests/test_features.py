@@ -326,11 +326,11 @@ def test_fewer_dimensions_need_less_noise_and_lose_more():
     bounds, score = Bounds([-1.0] * 200, [1.0] * 200, target=(-4, 4)), {}
     for size in (3, 20, None):
         made = None if size is None else RandomProjection(size, bounds=bounds)
-        for epsilon in (0.5, 1e6):
+        for epsilon in (0.15, 1e6):
             out = bounds if made is None else made.out_bounds
             pipeline = make_pipeline(made or "passthrough", LinearRegression(epsilon, bounds=out))
             score[size, epsilon] = pipeline.fit(X, y).score(X, y)
-    assert score[20, 0.5] > 0.5 > score[None, 0.5] + 0.3
+    assert score[20, 0.15] > 0.4 > score[None, 0.15]
     assert score[None, 1e6] > score[20, 1e6] - 0.02 > score[3, 1e6] + 0.2
 
 

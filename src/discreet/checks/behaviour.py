@@ -92,7 +92,8 @@ def check_hostile_rows(estimator: Any) -> None:
     assert spy.queries or spy.whole
     for row in hostile(X.shape[1]) if spy.whole else ():
         release = _fit(estimator, (np.vstack([X, row]), np.append(y, y[:1])))
-        assert np.isfinite(np.asarray(release.value, np.float64)).all(), "a value that is not finite left"
+        for part in release.parts or (release,):
+            assert np.isfinite(np.asarray(part.value, np.float64)).all(), "a value that is not finite left"
     y = _targets(estimator, y)
     for query in spy.queries[:: 1 + len(spy.queries) // 40]:  # of hundreds of steps, some
         widths = query.widths(Batch(X[:0], y[:0]))

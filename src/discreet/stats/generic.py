@@ -179,7 +179,7 @@ class PointEstimator(SampleAndAggregate):
     Examples
     --------
     >>> x = np.random.default_rng(0).normal(5.0, 2.0, 100_000)
-    >>> answer = PointEstimator(np.std, 200, (0, 50), isolated=False)(x, epsilon=1.0, random_state=1)
+    >>> answer = PointEstimator(np.std, 200, (0, 50), isolated=False)(x, epsilon=1.0)
     >>> low, high = answer.interval
     >>> low < 2.0 < high, high - low < 0.1
     (True, True)
