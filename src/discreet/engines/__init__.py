@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import NotSupported
 from discreet.query import Batch, BoundedSum, Exact, Image, Together
 
 __all__ = ["BaseRows", "Coins", "Rows"]
@@ -188,7 +189,7 @@ class BaseRows(ABC):
 
     def tables(self) -> tuple[NDArray[Any], ...]:
         """Nothing to give."""
-        raise NotImplementedError("These rows are read piece by piece.")
+        raise NotSupported("These rows are read piece by piece: there are no tables in memory.")
 
     def check_places(self) -> None:
         """Nothing to refuse: rows stay in their places."""
