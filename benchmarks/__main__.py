@@ -22,7 +22,7 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from discreet.atomic import write_file
+from discreet.documents.atomic_files import write_file
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("discreet", "numpy", "scipy", "scikit-learn", "polars", "pyarrow")

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
 import discreet as dc
-from discreet.engines.sources import scan_parquet
+from discreet.engines.stream.sources import scan_parquet
 from discreet.models import LinearRegression
 from discreet.query import BoundedSum
 

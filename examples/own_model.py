@@ -11,10 +11,10 @@ import numpy as np
 
 from discreet.budget import radial
 from discreet.checks import check_private_estimator
+from discreet.curator.task import Task
 from discreet.datasets import HOSPITAL, hospital
 from discreet.models import PrivateRegressor, estimator
 from discreet.query import Batch, BoundedSum
-from discreet.task import Task
 
 
 @estimator

@@ -12,16 +12,19 @@ import numpy as np
 from scipy.stats import chi, gamma
 from sklearn.base import clone
 
-from discreet import Bounds, NoiseWarning, images, lattice, powers
+from discreet import Bounds, NoiseWarning
 from discreet.audit import audit
 from discreet.curator import Curator
+from discreet.curator.total_noise import size_of
 from discreet.engines.memory import Memory
 from discreet.events import Gaussian
 from discreet.mechanisms import choose, norm, samplers
 from discreet.mechanisms.keystream import Keystream
-from discreet.models.online import losses
-from discreet.models.sgd import design
-from discreet.noise import size_of
+from discreet.models.online import row_gradients as losses
+from discreet.models.sgd import row_gradients as design
+from discreet.query import grid as lattice
+from discreet.query import images
+from discreet.query import moment_sums as powers
 
 SURE = 1 - 1e-6
 FIRST = 300  # runs before the first look

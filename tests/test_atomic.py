@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from discreet.atomic import create_draft, create_file, publish_draft, replace_file, write_file
+from discreet.documents.atomic_files import create_draft, create_file, publish_draft, replace_file, write_file
 
 
 def mode_of(path):
@@ -53,7 +53,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, name):
 def test_a_killed_writer_leaves_what_was_there(tmp_path):
     write_file(tmp_path / "a", "old")
     code = (
-        "import os, sys; from discreet.atomic import replace_file\n"
+        "import os, sys; from discreet.documents.atomic_files import replace_file\n"
         "with replace_file(sys.argv[1]) as draft: draft.write_text('ne'); os.kill(os.getpid(), 9)"
     )
     assert subprocess.run([sys.executable, "-c", code, tmp_path / "a"]).returncode == -9

@@ -10,8 +10,8 @@ from scipy.stats import chi2
 from discreet import Bounds, NotPrivateWarning, checks
 from discreet.models.linear.bayes import BayesianLinearRegression
 from discreet.models.linear.hamiltonian import effective_size, split_rhat
-from discreet.models.linear.moments import Moments
-from discreet.models.linear.sampler import Noisy, Prior, sample_posterior
+from discreet.models.linear.noisy_moments import Moments
+from discreet.models.linear.posterior_draws import Noisy, Prior, sample_posterior
 
 pytestmark = pytest.mark.catalogue("LR5")
 
@@ -322,7 +322,7 @@ def test_a_sampler_that_breaks_gives_the_prior_and_says_so(monkeypatch):
 
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (50, 2))
-    monkeypatch.setattr("discreet.models.linear.sampler.draw", broken)
+    monkeypatch.setattr("discreet.models.linear.posterior_draws.draw", broken)
     model = BayesianLinearRegression(1.0, bounds=Bounds(-1, 1, target=(-2, 2)), draws=400).fit(X, X[:, 0])
     assert np.isfinite(model.predict(X)).all() and np.isfinite(model.predict_interval(X)).all()
     assert "the posterior is the prior" in model.diagnostics_["note"] and "prior" in model.summary()

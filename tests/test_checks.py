@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet import Bounds, Budget, checks, classes
+from discreet import Bounds, Budget, checks
 from discreet.audit import audit
 from discreet.budget import radial
 from discreet.checks import (
@@ -18,8 +18,9 @@ from discreet.checks import (
     statistic_checks,
 )
 from discreet.checks.behaviour import most_telling
-from discreet.classes import FoundLabels
 from discreet.curator import Curator
+from discreet.curator import estimated_classes as classes
+from discreet.curator.estimated_classes import FoundLabels
 from discreet.engines.memory import Memory
 from discreet.events import Approximate, Choice, Gaussian, Laplace, Pure
 from discreet.ledger import Ledger
@@ -96,7 +97,7 @@ def test_whole_noise_that_is_often_zero_passes_too(epsilon, monkeypatch):
 
 @pytest.mark.parametrize("epsilon", [1.0, 3.0, 8.0])
 def test_checks_notice_that_there_is_no_noise(epsilon, monkeypatch):
-    monkeypatch.setattr("discreet.noise.perturbed", lambda total, *rest: total)
+    monkeypatch.setattr("discreet.curator.total_noise.perturbed", lambda total, *rest: total)
     with pytest.raises(AssertionError, match="same noise"):
         checks.check_seeded(Asked(STATISTICS["count"], epsilon=epsilon))
     with pytest.raises(AssertionError, match=r"0\.00 times what is stated"):
@@ -215,7 +216,7 @@ def test_quantiles_where_one_row_moves_scores_both_ways(seeded, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(
-            "discreet.stats.exponential.exponential_on_grid",
+            "discreet.stats.quantile_exponential.exponential_on_grid",
             lambda pieces, grid, e, *rest: exponential_on_grid(pieces, grid, 8 * e, *rest),
         )
         needed = catch(run, *pair, runs=4800)
@@ -223,7 +224,7 @@ def test_quantiles_where_one_row_moves_scores_both_ways(seeded, monkeypatch):
 
 
 def test_a_skipped_clip_is_caught(monkeypatch):
-    monkeypatch.setattr("discreet.lattice.norms", lambda z, order: np.zeros(z.shape[1]))
+    monkeypatch.setattr("discreet.query.grid.norms", lambda z, order: np.zeros(z.shape[1]))
     monkeypatch.setattr(Bounds, "scale", lambda self, X: (X - self.centre) / self.half)
     with pytest.raises(AssertionError):
         checks.check_hostile_rows(generous(checks.prepared(LinearRegression())))

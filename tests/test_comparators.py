@@ -18,19 +18,20 @@ from discreet.accounting import epsilon, noise_multiplier
 from discreet.budget import approximate, choice, inside, radial
 from discreet.checks.specimens import Spy
 from discreet.curator import Curator, deal
+from discreet.curator.procedures import Inside
+from discreet.curator.task import Task
 from discreet.engines.memory import Memory
 from discreet.events import Approximate, Composed, Gaussian, Pure
-from discreet.inside import Inside
 from discreet.mechanisms import threshold as thresholds
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.models import LinearRegression
-from discreet.models.linear import posterior as posteriors
-from discreet.models.linear import propose as proposals
+from discreet.models.linear import one_posterior_sample as posteriors
+from discreet.models.linear import propose_test_release as proposals
 from discreet.models.linear.functional import functional
+from discreet.models.linear.one_posterior_sample import PosteriorDraw, posterior, sharpest
 from discreet.models.linear.output import ERROR, BallMinimiser, minimiser, output
-from discreet.models.linear.posterior import PosteriorDraw, posterior, sharpest
-from discreet.models.linear.propose import (
+from discreet.models.linear.propose_test_release import (
     GRID,
     PROPOSALS,
     bar,
@@ -41,7 +42,6 @@ from discreet.models.linear.propose import (
     reach,
 )
 from discreet.query import Batch, BoundedSum
-from discreet.task import Task
 
 from .lazy import pd
 from .sabotage import acquit, catch, caught, stream

@@ -12,13 +12,13 @@ from discreet import Budget, BudgetExceeded, Ledger, LedgerError
 from discreet.accounting import epsilon
 from discreet.budget import Lot, choice, inside, radial
 from discreet.curator import Curator, deal
+from discreet.curator.total_noise import finer
 from discreet.engines.memory import Memory
 from discreet.events import Choice, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
-from discreet.lipschitz import rank_score, smallest_eigenvalue
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
-from discreet.noise import finer
 from discreet.query import BoundedSum, OneHot, Together
+from discreet.query.lipschitz import rank_score, smallest_eigenvalue
 
 from .lazy import pd
 

@@ -11,7 +11,7 @@ from discreet import Bounds, Budget, Ledger, NotPrivateWarning
 from discreet.checks import replay_audit
 from discreet.engines.memory import Memory
 from discreet.stats import MEstimator
-from discreet.stats.density import nearest_counts
+from discreet.stats.m_estimator import nearest_counts
 
 RNG = np.random.default_rng(3)
 X = RNG.uniform(0, 1, (4000, 2))

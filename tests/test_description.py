@@ -9,8 +9,8 @@ from discreet.checks import statistic_checks
 from discreet.curator import Curator
 from discreet.engines.memory import Memory
 from discreet.events import flatten
-from discreet.stats.asking import Question
 from discreet.stats.description import Categories, Numbers, describe
+from discreet.stats.statistic import Question
 
 pytestmark = pytest.mark.filterwarnings("ignore:NOT PRIVATE")
 RNG = np.random.default_rng(3)
@@ -207,7 +207,7 @@ def test_exact_totals_are_in_no_frame_of_an_error(kind, place, monkeypatch):
     if place == "while reading":
         monkeypatch.setattr(Memory, "sum", broken)
     else:
-        monkeypatch.setattr("discreet.noise.perturbed", interrupted)
+        monkeypatch.setattr("discreet.curator.total_noise.perturbed", interrupted)
     with pytest.raises((KeyboardInterrupt, dc.errors.ReadError)) as failed:
         describe(TABLE, *PUBLIC, epsilon=1.0)
     frames, step = [], failed.value.__traceback__

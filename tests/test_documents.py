@@ -7,7 +7,7 @@ import pytest
 
 from discreet import Bounds, models, stats
 from discreet.documents import dump, load, of_form
-from discreet.names import PLACES, find, name_of
+from discreet.documents.registered_names import PLACES, find, name_of
 
 BROKEN = [
     {"float": "one"},

@@ -13,9 +13,9 @@ from discreet.checks import engines as kit
 from discreet.engines import BaseRows
 from discreet.engines.memory import Memory
 from discreet.errors import EngineError
+from discreet.ledger.failed_reads import Reading, Watched
 from discreet.mechanisms.coins import Coins
 from discreet.models import LinearRegression, LinearSVC, SGDClassifier
-from discreet.reading import Reading, Watched
 
 from .lazy import pd
 

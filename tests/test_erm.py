@@ -16,19 +16,19 @@ from discreet import Bounds, Budget, Ledger
 from discreet.accounting import epsilon
 from discreet.budget import inside, minimum, radial
 from discreet.curator import Curator
+from discreet.curator.task import Task
 from discreet.engines.memory import Memory
 from discreet.errors import LedgerError
 from discreet.events import Approximate, Composed, Gaussian, Minimum, Pure, flatten
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.erm import HuberHinge, Logistic, Objective, objective, objective_pure, output
 from discreet.models.erm.accelerated import Gradient, Minimiser, Slopes, _coordinates, words_of
-from discreet.models.erm.limit import FOR_COUNT, NoisyCount, above, counting, limit
 from discreet.models.erm.objective import PerturbedMinimum, inner, rate_of
 from discreet.models.erm.output import NoisyMinimum, noised
 from discreet.models.erm.problem import GRID, UNIT, Unit
+from discreet.models.erm.row_limit import FOR_COUNT, NoisyCount, above, counting, limit
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.task import Task
 
 from .sabotage import acquit, catch, caught, stream
 

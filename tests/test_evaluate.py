@@ -22,8 +22,8 @@ from discreet.evaluate import paid, scores
 from discreet.evaluate.ratio import share
 from discreet.events import Gaussian, Laplace, Pure
 from discreet.models import LinearRegression
-from discreet.models.classifier import LinearClassifier
 from discreet.models.selection import PrivateSearchCV
+from discreet.models.shared.classifier import LinearClassifier
 
 from .lazy import pd
 from .sabotage import acquit, catch
@@ -286,7 +286,7 @@ def test_audit_of_accuracy(neighbours, sabotage, monkeypatch):
 
     False alarm below 1e-6: the audit's own confidence.
     """
-    from discreet import noise
+    from discreet.curator import total_noise as noise
 
     true = noise.add_laplace
     monkeypatch.setattr(
@@ -313,7 +313,7 @@ def test_audit_of_accuracy(neighbours, sabotage, monkeypatch):
 @pytest.mark.audit
 def test_audit_of_confusion(monkeypatch):
     """A row that is there or not shows in one cell, for ε = 1; noise of half the scale is caught (alarms as above)."""
-    from discreet import noise
+    from discreet.curator import total_noise as noise
 
     true = noise.add_discrete_laplace
     none, one = (Memory(np.ones((n, 2)), ["yes"] * n, labels=True) for n in (0, 1))

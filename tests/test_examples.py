@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.stores import uncovered
+from discreet.ledger.stores import uncovered
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 GALLERY = Path(__file__).parents[1] / "docs" / "gallery.md"

@@ -18,7 +18,7 @@ from discreet.evaluate.bands import band
 from discreet.evaluate.cache import bytes_of, described
 from discreet.evaluate.candidates import named, rows_of
 from discreet.evaluate.frontier import Run
-from discreet.evaluate.owners import epsilon_of
+from discreet.evaluate.nested_parameters import epsilon_of
 from discreet.models import LinearRegression, LogisticRegression, Ridge
 from discreet.preprocessing import BoundsScaler
 

@@ -14,8 +14,8 @@ from discreet.engines.memory import Memory
 from discreet.events import Choice
 from discreet.mechanisms.choose import exponential
 from discreet.mechanisms.proofs import HERE, stale
-from discreet.models.families import Conjunction, Stump, conjunctions, stumps
 from discreet.models.hypotheses import Answers, HypothesisClass
+from discreet.models.hypotheses.families import Conjunction, Stump, conjunctions, stumps
 from discreet.query import Batch
 
 from .sabotage import acquit, catch, stream
@@ -260,6 +260,8 @@ def test_audit_of_worst_case_neighbours(neighbours, seeded, monkeypatch):
     other = (row, np.array(["b"])) if neighbours == "replace-one" else (row[:0], np.array(["b"])[:0])
     pair = other, (row, np.array(["a"]))
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.models.hypotheses.exponential", lambda s, e, *rest: exponential(s, 4 * e, *rest))
+        patch.setattr(
+            "discreet.models.hypotheses.finite_class.exponential", lambda s, e, *rest: exponential(s, 4 * e, *rest)
+        )
         needed = catch(model, *pair, runs=1200)
     assert acquit(model, *pair, runs=needed).declared_epsilon == 1.0

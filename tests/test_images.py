@@ -7,10 +7,10 @@ from scipy.stats import norm
 from sklearn import linear_model
 
 from discreet import Bounds
-from discreet.images import Line, Mixed, Scaled, missing
 from discreet.models.linear import ebssp, penalised
-from discreet.powers import Powers
 from discreet.query import Batch, BoundedSum
+from discreet.query.images import Line, Mixed, Scaled, missing
+from discreet.query.moment_sums import Powers
 
 BOUNDS = Bounds([-1.0, 0.0, -5.0], [1.0, 4.0, 5.0], target=(-2.0, 2.0))
 

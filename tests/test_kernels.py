@@ -21,6 +21,7 @@ from discreet.checks import SURE, prepared
 from discreet.checks.behaviour import most_telling
 from discreet.checks.specimens import Mapped, Spy
 from discreet.curator import Curator
+from discreet.curator.total_noise import deviation_of
 from discreet.engines.memory import Memory
 from discreet.events import Approximate, Laplace, Pure, Repeated
 from discreet.features import LandmarkFeatures, RandomFourierFeatures
@@ -31,12 +32,11 @@ from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.output import NoisyMinimum
 from discreet.models.erm.problem import UNIT, Unit
 from discreet.models.kernels import KernelRidge, KernelSVC
-from discreet.models.kernels.farthest import Farthest, rounds_of
-from discreet.models.kernels.margins import FarthestMargins, PointwiseSVC
-from discreet.models.kernels.pointwise import FarthestPoints
-from discreet.models.losses import HuberHinge
+from discreet.models.kernels.pointwise_ridge import FarthestPoints
+from discreet.models.kernels.pointwise_svc import FarthestMargins, PointwiseSVC
+from discreet.models.kernels.public_points import Farthest, rounds_of
 from discreet.models.sgd import SGDClassifier
-from discreet.noise import deviation_of
+from discreet.models.shared.losses import HuberHinge
 from discreet.query import Batch, BoundedSum
 
 from .lazy import pd

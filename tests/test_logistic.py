@@ -16,12 +16,13 @@ from discreet.accounting import epsilon
 from discreet.checks import behaviour, prepared
 from discreet.events import Gaussian, Pure, Sampled, flatten
 from discreet.models import LinearSVC, LogisticRegression, SGDClassifier
-from discreet.models.logistic import auto, moments
-from discreet.models.logistic.belief import Belief, Prior
-from discreet.models.logistic.counts import Counts, likely_shares
+from discreet.models.logistic import auto
+from discreet.models.logistic import feature_moments as moments
+from discreet.models.logistic.class_counts import Counts, likely_shares
+from discreet.models.logistic.class_scores import Classes, Margins
 from discreet.models.logistic.directions import Directions, gradient, level_and_scale, many, two
 from discreet.models.logistic.quadratic import shrunk_solution
-from discreet.models.logistic.scores import Classes, Margins
+from discreet.models.logistic.shrinkage import Belief, Prior
 from discreet.query import Batch, BoundedSum
 
 from .lazy import pd

@@ -13,9 +13,9 @@ from discreet.curator import Curator
 from discreet.engines.memory import Memory
 from discreet.errors import BudgetExceeded, ReadError
 from discreet.models import CategoricalNB, GaussianNB, LogisticRegression, MixedNB
-from discreet.models.bins import codes_between, find_edges
 from discreet.models.naive_bayes import categorical, gaussian
 from discreet.models.naive_bayes.columns import Places, whole_edges
+from discreet.models.shared.bins import codes_between, find_edges
 
 from .lazy import pd
 

@@ -23,8 +23,8 @@ from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.proofs import HERE, stale
 from discreet.models.online import OnlineClassifier
 from discreet.models.online.learners import Ftrl, Game, Giga, Igd
-from discreet.models.online.losses import Mistakes, Slopes
-from discreet.models.online.running import Past, Roots, RunningSum, Tree
+from discreet.models.online.row_gradients import Mistakes, Slopes
+from discreet.models.online.running_sums import Past, Roots, RunningSum, Tree
 from discreet.query import Batch, BoundedSum
 
 # hardly any rows are what many of these ask for
@@ -435,7 +435,7 @@ def test_halved_noise_is_caught(method, halved):
 @pytest.mark.slow
 def test_forgetting_that_a_round_is_measured_again_is_caught(monkeypatch, seeded):
     """Noise for one measurement, where a round enters all later ones: a tree of 8 rounds has four lengths."""
-    monkeypatch.setattr("discreet.models.online.running.root_above", lambda squared: Fraction(1))
+    monkeypatch.setattr("discreet.models.online.running_sums.root_above", lambda squared: Fraction(1))
     assert attacked("tree", horizon=8, runs=300).violated
 
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from discreet import progress, scan_csv, scan_parquet
-from discreet.engines.csv import BLOCK
+from discreet.engines.stream.csv import BLOCK
 from discreet.progress import Bar
 from discreet.query import BoundedSum
 

@@ -16,8 +16,8 @@ from discreet.events import Choice
 from discreet.mechanisms import points
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.points import DecimalGrid, draw_below, exponential_on_grid
-from discreet.ranks import rank_rows
-from discreet.stats.exponential import pieces_of
+from discreet.stats.quantile_exponential import pieces_of
+from discreet.stats.ranks import rank_rows
 
 from .sabotage import caught
 
@@ -95,8 +95,8 @@ def test_pieces_hold_the_score_of_every_point(values, rank, far, cells):
     """Against the definition, point by point; whatever the passes."""
     grid = DecimalGrid(-300, 300, 0, -300, 300)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discreet.ranks.FIRST", cells)
-        patch.setattr("discreet.ranks.CELLS", cells)
+        patch.setattr("discreet.stats.ranks.FIRST", cells)
+        patch.setattr("discreet.stats.ranks.CELLS", cells)
         near = rank_rows(Memory(np.array(values, dtype=float).reshape(-1, 1)), grid, (Fraction(1, 3), rank), far)
     starts, scores = pieces_of(near.near(rank, far), grid, rank, far)
     assert starts.shape == (4 * far + 12,) and (np.diff(starts) >= 0).all()

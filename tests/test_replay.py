@@ -26,8 +26,8 @@ from discreet.checks import (
     unreplayed_procedures,
 )
 from discreet.curator import Curator
+from discreet.curator.procedures import Inside
 from discreet.events import Approximate, Choice, Composed, Gaussian, Laplace, Minimum, Pure
-from discreet.inside import Inside
 from discreet.mechanisms.keystream import Keystream
 from discreet.models import (
     HypothesisClass,
@@ -40,7 +40,7 @@ from discreet.models import (
     PrivateSearchCV,
     SGDClassifier,
 )
-from discreet.models.online.running import Past, RunningSum
+from discreet.models.online.running_sums import Past, RunningSum
 from discreet.models.selection import search
 from discreet.models.selection.repeats import Repeats
 from discreet.models.selection.subsets import Subsets

@@ -26,14 +26,16 @@ import pytest
 from sklearn.base import clone
 
 import discreet
-from discreet import Bounds, Budget, BudgetExceeded, Ledger, LedgerError, NotSupported, Release, documents, stats
+from discreet import Bounds, Budget, BudgetExceeded, Ledger, LedgerError, NotSupported, Release, stats
 from discreet.checks import private_estimators, private_statistics
 from discreet.checks.specimens import ordinary
 from discreet.curator import Curator
+from discreet.documents import values as documents
 from discreet.engines.memory import Memory
-from discreet.engines.sources import opened, scan_parquet
+from discreet.engines.stream.sources import opened, scan_parquet
 from discreet.errors import DiscreetWarning, EngineError, NoiseWarning, ReadError
 from discreet.events import Gaussian
+from discreet.ledger.retrying import Retrying
 from discreet.mechanisms.keystream import Keystream
 from discreet.models import (
     KernelSVC,
@@ -46,7 +48,6 @@ from discreet.models import (
     SGDClassifier,
 )
 from discreet.query import BoundedSum
-from discreet.retry import Retrying
 
 from .lazy import pd
 
@@ -707,11 +708,11 @@ def stop():
 
 rows = regression(hook=stop if sys.argv[2] == "reading" else None)
 if sys.argv[2] == "released":
-    honest = discreet.retry.Attempt._first
+    honest = discreet.ledger.retrying.Attempt._first
     def first(self, document):
         honest(self, document)
         stop()
-    discreet.retry.Attempt._first = first
+    discreet.ledger.retrying.Attempt._first = first
 linear(ledger=Ledger.open(sys.argv[1]).retrying("monday")).fit(rows)
 """
 
@@ -825,9 +826,9 @@ def test_documents_hold_values_alone():
             documents.dump([value])
     for module, name in (
         ("os", "PathLike"),
-        ("discreet.stores", "SqliteStore"),
-        ("discreet.models.base", "Curator"),
-        ("discreet.models.base", "copy.Error"),
+        ("discreet.ledger.stores", "SqliteStore"),
+        ("discreet.models.shared.estimator", "Curator"),
+        ("discreet.models.shared.estimator", "copy.Error"),
         ("discreet.bounds", "_pair"),
     ):
         with pytest.raises((ValueError, AttributeError)):

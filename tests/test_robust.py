@@ -8,14 +8,14 @@ import pytest
 
 from discreet import Bounds, Budget, Ledger
 from discreet.curator import Curator
+from discreet.curator.task import Task
 from discreet.engines.memory import Memory
 from discreet.events import Laplace
 from discreet.mechanisms.keystream import Keystream
-from discreet.models.linear import auxiliary
+from discreet.models.linear import auxiliary_data as auxiliary
 from discreet.models.linear import robust as module
-from discreet.models.linear.auxiliary import Choice, choose_split, choose_thresholds
+from discreet.models.linear.auxiliary_data import Choice, choose_split, choose_thresholds
 from discreet.models.linear.robust import robust
-from discreet.task import Task
 
 RELATIONS = ("add-remove", "replace-one")
 

@@ -13,8 +13,8 @@ from discreet.checks.specimens import ordinary, private_estimators
 from discreet.documents import dump, to_form
 from discreet.documents import load as read
 from discreet.models import LinearRegression, LogisticRegression, PrivateSearchCV, Ridge
-from discreet.models.encoder import Encoder
 from discreet.models.saving import VERSION, load, opened, save
+from discreet.models.shared.encoder import Encoder
 from discreet.query import Batch
 
 ESTIMATORS = private_estimators()

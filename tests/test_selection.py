@@ -25,22 +25,23 @@ from discreet.accounting import mu
 from discreet.audit import audit
 from discreet.budget import radial
 from discreet.checks.specimens import Spy
+from discreet.curator.procedures import Inside
 from discreet.engines.memory import Memory
 from discreet.errors import ReadError
 from discreet.events import Approximate, Composed, Gaussian, Laplace, Pure
-from discreet.inside import Inside
 from discreet.mechanisms import choose as choosing
 from discreet.mechanisms.keystream import Keystream
 from discreet.models import LinearRegression, Ridge
-from discreet.models.classifier import LinearClassifier
 from discreet.models.erm.accelerated import Minimiser
 from discreet.models.logistic.regression import Method
-from discreet.models.selection import PrivateSearchCV, alone, repeats, subsets
-from discreet.models.selection import plan as plans
-from discreet.models.selection.losses import Losses
-from discreet.models.selection.plan import Planner
+from discreet.models.selection import PrivateSearchCV, repeats, subsets
+from discreet.models.selection import row_predictions as alone
+from discreet.models.selection import trial_plan as plans
+from discreet.models.selection.prediction_losses import Losses
 from discreet.models.selection.renyi import Trial, affordable, divergence, epsilon_of
+from discreet.models.selection.trial_plan import Planner
 from discreet.models.selection.trials import NegativeBinomial, Poisson, law_of
+from discreet.models.shared.classifier import LinearClassifier
 from discreet.query import BoundedSum, OneHot
 
 from .lazy import pd

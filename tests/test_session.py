@@ -10,13 +10,13 @@ from discreet.accounting import epsilon
 from discreet.budget import choice, inside, radial
 from discreet.checks.specimens import ordinary
 from discreet.curator import Curator
+from discreet.curator.session import price_of
+from discreet.curator.task import Task
+from discreet.curator.total_noise import Adder
 from discreet.engines.memory import Memory
-from discreet.lipschitz import smallest_eigenvalue
 from discreet.models import HypothesisClass, LinearRegression, LinearSVC, LogisticRegression, PrivateSearchCV, Ridge
-from discreet.noise import Adder
 from discreet.query import BoundedSum
-from discreet.session import price_of
-from discreet.task import Task
+from discreet.query.lipschitz import smallest_eigenvalue
 
 LINE, CLASSES = Bounds(-1, 1, target=(-1, 1)), Bounds(-1, 1, classes=("a", "b"))
 ESTIMATORS = checks.private_estimators()

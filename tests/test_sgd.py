@@ -24,12 +24,13 @@ from discreet.engines.memory import Memory
 from discreet.events import Composed, Gaussian, Pure, Repeated, Sampled
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
-from discreet.models.losses import loss_of
-from discreet.models.sgd import SGDClassifier, SGDRegressor, pure
-from discreet.models.sgd.design import GRID, UNIT, Design
-from discreet.models.sgd.gaussian import Clip, Size
-from discreet.models.sgd.pure import Passes, sizes_of
+from discreet.models.sgd import SGDClassifier, SGDRegressor
+from discreet.models.sgd import pure_passes as pure
+from discreet.models.sgd.dp_sgd import Clip, Size
+from discreet.models.sgd.pure_passes import Passes, sizes_of
+from discreet.models.sgd.row_gradients import GRID, UNIT, Design
 from discreet.models.sgd.schedule import Descent, Schedule
+from discreet.models.shared.losses import loss_of
 from discreet.progress import Bar
 from discreet.query import Batch
 
@@ -487,7 +488,7 @@ def test_features_are_centred_where_the_rows_can_tell_where(monkeypatch):
     y = (rng.random(20_000) < np.where(kinds % 4 == 0, 0.8, 0.1)).astype(int)
     model = SGDClassifier(0.3, bounds=Bounds(0, 1, classes=(0, 1)))
     assert model.fit(X, y).score(X, y) > 0.84
-    monkeypatch.setattr("discreet.models.sgd.gaussian.shrunk", lambda total, std, rows: 0 * total)
+    monkeypatch.setattr("discreet.models.sgd.dp_sgd.shrunk", lambda total, std, rows: 0 * total)
     assert model.fit(X, y).score(X, y) < 0.8
 
 
@@ -597,7 +598,9 @@ def test_audit_of_passes(batches, passes):
 
 @pytest.mark.catalogue("CL5")
 def test_passes_with_half_the_noise_are_caught(monkeypatch):
-    monkeypatch.setattr("discreet.noise.add_norm", lambda total, s, *rest, **how: add_norm(total, s / 2, *rest, **how))
+    monkeypatch.setattr(
+        "discreet.curator.total_noise.add_norm", lambda total, s, *rest, **how: add_norm(total, s / 2, *rest, **how)
+    )
     assert audit(passes_of(Budget(2.0)), *NEIGHBOURS, runs=1200, confidence=SURE).violated
 
 

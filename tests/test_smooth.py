@@ -18,8 +18,8 @@ from discreet.mechanisms import keystream, smooth
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.points import DecimalGrid
 from discreet.mechanisms.smooth import Law, add_smooth, smooth_bound
-from discreet.ranks import rank_rows
-from discreet.stats.stable import SmoothRank, StableRank, ranges_near
+from discreet.stats.quantile_stable import SmoothRank, StableRank, ranges_near
+from discreet.stats.ranks import rank_rows
 
 from .sabotage import SURE
 
@@ -132,10 +132,14 @@ def test_a_median_by_smooth_sensitivity_is_audited(twin, monkeypatch):
     monkeypatch.setattr("discreet.mechanisms.keystream._DEFAULT", Keystream.seeded(5))
     pair = PAIR
     if twin == "local":  # no noise at all where the neighbours of the median are its equals
-        monkeypatch.setattr("discreet.stats.stable.smooth_bound", lambda reach, *rest: Fraction(max(int(reach[0]), 1)))
+        monkeypatch.setattr(
+            "discreet.stats.quantile_stable.smooth_bound", lambda reach, *rest: Fraction(max(int(reach[0]), 1))
+        )
         pair = [0.0] * 6 + [1.0] * 3, PAIR[0]
     if twin == "tenth":
-        monkeypatch.setattr("discreet.stats.stable.add_smooth", lambda f, s, law, rng: add_smooth(f, s / 10, law, rng))
+        monkeypatch.setattr(
+            "discreet.stats.quantile_stable.add_smooth", lambda f, s, law, rng: add_smooth(f, s / 10, law, rng)
+        )
     result = audit(ask, *pair, event=Pure(1.0), runs=1000, confidence=SURE)
     assert result.violated == (twin is not None), str(result)
 
@@ -148,7 +152,7 @@ def test_a_median_by_a_test_of_stability_is_audited(twin, monkeypatch):
     pair = [0.0] * 9, [0.0] * 8 + [1.0]
     if twin:
         first = lambda distances, *rest: next((i for i, d in enumerate(distances) if d > 3), -1)  # noqa: E731
-        monkeypatch.setattr("discreet.stats.stable.first_stable", first)
+        monkeypatch.setattr("discreet.stats.quantile_stable.first_stable", first)
     promise = Approximate(1.0, 1e-2)
     seen = audit(lambda x: ask(x, StableRank, promise), *pair, event=promise, runs=400, delta=1e-2, confidence=SURE)
     assert seen.violated == twin, str(seen)

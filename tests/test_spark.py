@@ -16,13 +16,13 @@ import pytest
 from sklearn.base import clone
 
 import discreet as dc
-from discreet import documents
 from discreet.checks.engines import check_engine
 from discreet.curator import Curator
+from discreet.documents import values as documents
 from discreet.engines.memory import Memory
 from discreet.engines.spark import from_spark, is_spark
-from discreet.engines.spark_failures import _loggers, guarded, reason_of
-from discreet.engines.spark_task import Count, Sum, Tally, sent
+from discreet.engines.spark.failures import _loggers, guarded, reason_of
+from discreet.engines.spark.tasks import Count, Sum, Tally, sent
 from discreet.errors import EngineError, ReadError
 from discreet.mechanisms.coins import Coins
 from discreet.models import LinearRegression, LogisticRegression

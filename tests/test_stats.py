@@ -11,7 +11,8 @@ from discreet.accounting import epsilon
 from discreet.checks import private_statistics
 from discreet.engines.memory import Memory
 from discreet.events import Gaussian, Laplace, Pure, flatten
-from discreet.stats import asking, intervals, moments
+from discreet.stats import intervals, moments
+from discreet.stats import statistic as asking
 
 from .lazy import pd
 

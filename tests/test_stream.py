@@ -15,10 +15,10 @@ import pytest
 import discreet as dc
 from discreet import stats
 from discreet.checks.engines import check_engine
-from discreet.engines import parallel, parquet, stream
 from discreet.engines.memory import Memory
-from discreet.engines.parquet import Parquet
-from discreet.engines.sources import opened, scan_csv, scan_parquet
+from discreet.engines.stream import parallel, parquet, stream
+from discreet.engines.stream.parquet import Parquet
+from discreet.engines.stream.sources import opened, scan_csv, scan_parquet
 from discreet.errors import EngineError, NotPrivateWarning
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
@@ -292,7 +292,7 @@ def test_chunks_threads_and_order_change_nothing(folder, table, monkeypatch):
     for cells, cores in ((1 << 11, 1), (1 << 18, 1), (1 << 11, 2), (1 << 13, 7)):
         monkeypatch.setattr(stream, "CELLS", cells)
         monkeypatch.setattr(parallel, "_cores", lambda cores=cores: cores)
-        monkeypatch.setattr("discreet.engines.parquet._cores", lambda cores=cores: cores)
+        monkeypatch.setattr("discreet.engines.stream.parquet._cores", lambda cores=cores: cores)
         for source in ("parquet", "one row group", "csv", "arrow"):
             rows = open_source(source, folder, table, FEATURES, "cost").sample(0.5, coins())
             assert (rows.sum(BOTH) == here).all()
@@ -512,7 +512,7 @@ def test_small_row_groups_are_read_together(tmp_path, monkeypatch, checksums):
     for i, (start, stop) in enumerate(pairwise([0, 15_010, 15_013, 40_000])):
         some = pa.table({f"x{j}": X[start:stop, j] for j in range(3)})
         pq.write_table(some, tmp_path / f"{i}.parquet", row_group_size=97, write_page_checksum=checksums)
-    monkeypatch.setattr("discreet.engines.parquet._cores", lambda: 2)
+    monkeypatch.setattr("discreet.engines.stream.parquet._cores", lambda: 2)
     rows, here = scan_parquet(tmp_path), Memory(X)
     assert (rows.sample(0.3, coins()).sum(PRODUCT) == here.sample(0.3, coins()).sum(PRODUCT)).all()
     for some, cells in ((40_000 // 8, parquet.SOME), (1000, 3000), (97, 1)):
@@ -528,7 +528,7 @@ def test_row_groups_are_pieces_as_soon_as_there_is_one_for_each_core(tmp_path, m
     pq.write_table(pa.table({"x": np.arange(4000.0)}), tmp_path / "a.parquet", row_group_size=1000)
     source = Parquet(tmp_path / "a.parquet")
     for cores, apart in ((2, True), (4, True), (5, False)):
-        monkeypatch.setattr("discreet.engines.parquet._cores", lambda cores=cores: cores)
+        monkeypatch.setattr("discreet.engines.stream.parquet._cores", lambda cores=cores: cores)
         pieces = list(source.pieces(["x"], [], 100))
         assert all(isinstance(piece, parquet._Groups) for piece in pieces) is apart
         assert next(place for piece in pieces for place, _ in piece()) == 0
@@ -613,7 +613,7 @@ def test_nothing_is_told_of_rows(folder):
 
 def test_where_the_types_of_all_columns_are_stated_no_row_is_read_to_find_them(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("x,t,s\nwrong,true,1\n2,0,1\n3,maybe,2\n")
-    monkeypatch.setattr("discreet.engines.csv._inferred", None)
+    monkeypatch.setattr("discreet.engines.stream.csv._inferred", None)
     types = {"x": "number", "t": "truth", "s": "text"}
     rows = scan_csv(tmp_path / "a.csv", columns=["x", "t"], types=types)
     assert [str(one.type) for one in rows._source.schema] == ["double", "bool", "string"]

@@ -20,13 +20,13 @@ from discreet.checks import Asked, check_units, private_statistics
 from discreet.curator import Bound, Curator
 from discreet.engines.memory import Memory
 from discreet.engines.units import first_of_each, grouped, marks, shares, within
-from discreet.images import Scaled
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.models import KernelRidge, LinearRegression, LogisticRegression, OnlineClassifier, PrivateSearchCV
-from discreet.models.linear import posterior
-from discreet.powers import Powers
+from discreet.models.linear import one_posterior_sample as posterior
 from discreet.query import Batch, BoundedSum, OneHot
+from discreet.query.images import Scaled
+from discreet.query.moment_sums import Powers
 from discreet.release import Release
 from discreet.stats import count, mean, sum
 

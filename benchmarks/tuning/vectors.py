@@ -1,4 +1,4 @@
-"""How many rows private quartiles of d columns need, to be better than the bounds alone (`stats.vectors.ENOUGH`).
+"""How many rows private quartiles of d columns need, to be better than the bounds alone (`stats.mean_vectors.ENOUGH`).
 
     python benchmarks/tuning/vectors.py
 
@@ -17,7 +17,7 @@ import warnings
 import numpy as np
 
 from discreet import stats
-from discreet.stats import vectors
+from discreet.stats import mean_vectors as vectors
 
 
 def error(n: int, d: int, epsilon: float, enough: float, seed: int) -> float:

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     )
     from discreet.bounds import Bounds
     from discreet.budget import Budget
-    from discreet.engines.sources import scan_csv, scan_parquet
     from discreet.engines.spark import from_spark
+    from discreet.engines.stream.sources import scan_csv, scan_parquet
     from discreet.ledger import Ledger
     from discreet.release import Release
 
@@ -94,8 +94,8 @@ HOMES = {
     "Ledger": "ledger",
     "Release": "release",
     "from_spark": "engines.spark",
-    "scan_csv": "engines.sources",
-    "scan_parquet": "engines.sources",
+    "scan_csv": "engines.stream.sources",
+    "scan_parquet": "engines.stream.sources",
 }
 
 

@@ -2,12 +2,13 @@
 
 import pytest
 
-from discreet import accounting, currency
+from discreet import accounting
 from discreet.accounting import curves
 from discreet.accounting.leaves import ways_of
 from discreet.budget import Budget
 from discreet.errors import NotSupported
 from discreet.events import Choice, Composed, Either, Event, Gaussian, Laplace, Pure, Repeated, Sampled, one_of
+from discreet.ledger import currency
 
 pytestmark = pytest.mark.catalogue("CO3")
 WAYS = (Gaussian(4.0), Laplace(2.0))

@@ -55,7 +55,7 @@ def test_a_file_holds_the_draws_of_a_posterior(tmp_path, monkeypatch):
     """So a later version, with another sampler, predicts the same."""
     model = models.BayesianLinearRegression(1.0, 1e-6, bounds=work.public(), draws=20, chains=1)
     save(model.fit(*work.rows()), tmp_path / "model.json")
-    monkeypatch.setattr("discreet.models.linear.sampler.sample_posterior", None)
+    monkeypatch.setattr("discreet.models.linear.posterior_draws.sample_posterior", None)
     assert work.predictions(load(tmp_path / "model.json")) == work.predictions(model)
 
 

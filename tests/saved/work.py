@@ -9,7 +9,7 @@ from discreet.checks import private_estimators
 from discreet.checks.specimens import ordinary
 from discreet.engines.memory import Memory
 from discreet.errors import ReadError
-from discreet.models.encoder import Encoder
+from discreet.models.shared.encoder import Encoder
 from discreet.pseudonyms import KeyFile, Vault
 from discreet.query import Batch
 

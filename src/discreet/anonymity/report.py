@@ -17,7 +17,7 @@ from discreet.anonymity.plots import class_sizes, data_uri
 from discreet.anonymity.result import Anonymised
 from discreet.anonymity.risk import Risk, risk
 from discreet.anonymity.words import percent
-from discreet.atomic import write_file
+from discreet.documents.atomic_files import write_file
 
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;color:#111;background:#fff;max-width:50rem;margin:2rem auto;padding:0 1rem}

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
+from discreet.curator.procedures import Inside
 from discreet.engines import BaseRows
 from discreet.engines.memory import Memory
-from discreet.inside import Inside
 from discreet.query import Batch, BoundedSum, Exact, Image, Together
 from discreet.release import Release
 
@@ -26,7 +26,7 @@ def private_estimators() -> dict[str, Any]:
     from sklearn.base import MetaEstimatorMixin
 
     from discreet import models
-    from discreet.models.base import PrivateEstimator
+    from discreet.models.shared.estimator import PrivateEstimator
 
     found = {}
     for name in models.__all__:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting import curves
 from discreet.curator import Curator
+from discreet.curator.procedures import Inside
 from discreet.engines.memory import Memory
 from discreet.events import (
     Approximate,
@@ -38,7 +39,6 @@ from discreet.events import (
     Sampled,
     one_of,
 )
-from discreet.inside import Inside
 from discreet.mechanisms import choose, gaussian, laplace, norm, points, samplers
 from discreet.mechanisms.coins import Coins
 from discreet.models.selection.renyi import Trial, epsilon_of

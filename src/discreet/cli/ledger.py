@@ -164,7 +164,7 @@ def _costs(ledger: Ledger) -> list[float]:
 
 def _remarks(ledger: Ledger) -> list[str]:
     """What a reader of the table may wonder about."""
-    from discreet.stores import uncovered
+    from discreet.ledger.stores import uncovered
 
     said, costs = [uncovered(ledger.entries)], _costs(ledger)
     if len(costs) > 1 and ledger.spent > sum(costs) * (1 + 1e-9):
@@ -190,7 +190,7 @@ def _lines(entries: list[dict[str, Any]]) -> str:
 
 
 def _table(ledger: Ledger) -> Any:
-    from discreet.stores import flag
+    from discreet.ledger.stores import flag
 
     table = console.grid("", "time (UTC)", "what", "ε by itself", whole=(0, 1, 3))
     for number, (entry, cost) in enumerate(zip(ledger.entries, _costs(ledger), strict=True), 1):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from discreet.atomic import create_draft, place_draft
+from discreet.documents.atomic_files import create_draft, place_draft
 
 
 @dataclass(frozen=True)

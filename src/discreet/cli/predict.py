@@ -15,8 +15,8 @@ from discreet.cli.options import Force, Json
 from discreet.progress import Progress
 
 if TYPE_CHECKING:
-    from discreet.models.encoder import Encoder
     from discreet.models.saving import Saved
+    from discreet.models.shared.encoder import Encoder
 
 
 def predict(
@@ -81,7 +81,7 @@ def beside(data: Path) -> Path:
 def _lines(saved: Saved, data: Path, probabilities: bool, progress: Progress) -> Iterator[str]:
     """The lines of the output, some thousands at a time."""
     from discreet.cli.table import cells
-    from discreet.models.encoder import Encoder
+    from discreet.models.shared.encoder import Encoder
 
     columns = saved.columns or ()
     encoder = saved.encoder or Encoder(columns, (None,) * len(columns))

@@ -17,7 +17,7 @@ ROWS = 1 << 14  # at a time
 WORDS = {"number": "numbers", "text": "text", "truth": "true and false", "other": "neither numbers nor text"}
 
 if TYPE_CHECKING:
-    from discreet.models.encoder import Encoder
+    from discreet.models.shared.encoder import Encoder
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Table:
 
     def encoder(self, columns: Sequence[Column]) -> Encoder:
         """What makes features of these columns."""
-        from discreet.models.encoder import Encoder
+        from discreet.models.shared.encoder import Encoder
 
         lists = tuple(one.values if one.kind == "category" else None for one in columns)
         return Encoder(tuple(one.name for one in columns), lists)
@@ -128,8 +128,8 @@ def types(columns: Sequence[Column]) -> dict[str, str]:
 def cells(path: Path, names: Sequence[str], types: dict[str, str], progress: Progress = False) -> Iterator[Any]:
     """All rows of some columns, in order, some thousands at a time, each cell as it comes."""
     from discreet.engines.arrow import objects
-    from discreet.engines.reading import read
-    from discreet.engines.source import Batches
+    from discreet.engines.stream.pieces import read
+    from discreet.engines.stream.source import Batches
 
     def work(batches: Batches) -> list[Any]:
         return [objects(batch, list(names)) for _, batch in batches]
@@ -140,8 +140,8 @@ def cells(path: Path, names: Sequence[str], types: dict[str, str], progress: Pro
 
 def _source(path: Path, types: dict[str, str]) -> Any:
     """The file as an engine reads it; of a CSV file no more than the header is read before rows are asked for."""
-    from discreet.engines.csv import Csv
-    from discreet.engines.parquet import Parquet
+    from discreet.engines.stream.csv import Csv
+    from discreet.engines.stream.parquet import Parquet
 
     if path.name.lower().endswith(PARQUET):
         return Parquet(path)

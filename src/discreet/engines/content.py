@@ -1,7 +1,7 @@
 """Content: a digest of what rows hold, by which a retrying ledger tells whether they are those of an earlier run.
 
 It is as secret as the rows: whoever knows all of a table but one row could test guesses of that row with it. It leaves
-an engine only into the key of a run, under a secret of the ledger (`discreet.retry`).
+an engine only into the key of a run, under a secret of the ledger (`discreet.ledger.retrying`).
 """
 
 from __future__ import annotations

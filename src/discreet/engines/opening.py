@@ -97,7 +97,7 @@ def _opened(X: Any, target: Any) -> Rows:
         from discreet.engines.spark import from_spark
 
         return from_spark(X, target)
-    from discreet.engines.sources import opened
+    from discreet.engines.stream.sources import opened
 
     rows = opened(X, target)
     if rows is None:

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import discreet
-from discreet.atomic import write_file
 from discreet.documents import dump
+from discreet.documents.atomic_files import write_file
 
 VERSION = 1
 KNOWN = ("discreet", "sklearn", "numpy", "scipy", "builtins", "abc")  # their code is told by versions and sources

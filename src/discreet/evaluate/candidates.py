@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 
 from discreet.arguments import is_number
 from discreet.bounds import Bounds
-from discreet.evaluate.owners import owners, refuse
+from discreet.evaluate.nested_parameters import owners, refuse
 from discreet.evaluate.runner import Rows
 
 

@@ -131,7 +131,7 @@ class Frontier:
 
     def sentence(self) -> str:
         """What the picture says, in plain words."""
-        from discreet.evaluate.reading import sentence
+        from discreet.evaluate.frontier_summary import sentence
 
         return sentence(self)
 

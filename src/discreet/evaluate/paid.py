@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.engines.opening import as_rows
 from discreet.evaluate.ratio import share
-from discreet.models.selection import alone
+from discreet.models.selection import row_predictions as alone
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.asking import Options, Question, ask, one_cell
 from discreet.stats.intervals import around_counts
+from discreet.stats.statistic import Options, Question, ask, one_cell
 
 
 def private_accuracy(

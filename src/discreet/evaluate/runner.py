@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from discreet.errors import DeltaWarning, DiscreetError, NoiseWarning, NotPrivateWarning
 from discreet.evaluate.cache import Cache
-from discreet.evaluate.owners import epsilon_of, owners, seeds_of
+from discreet.evaluate.nested_parameters import epsilon_of, owners, seeds_of
 
 Indices = NDArray[np.intp]
 Score = Callable[[Any, Any, Any], float]  # of a model and rows

@@ -17,10 +17,10 @@ from discreet.evaluate.curves import Calibration, Roc
 from discreet.evaluate.paid import joint, question_of
 from discreet.evaluate.ratio import share
 from discreet.events import Laplace, flatten
-from discreet.models.selection import alone
+from discreet.models.selection import row_predictions as alone
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.asking import Options
+from discreet.stats.statistic import Options
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from discreet.evaluate.bands import band
-from discreet.evaluate.owners import refuse
+from discreet.evaluate.nested_parameters import refuse
 from discreet.evaluate.runner import Job, Rows, run
 from discreet.plots.bands import Line, draw
 

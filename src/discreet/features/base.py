@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.arguments import check_whole
 from discreet.bounds import Bounds
 from discreet.engines.memory import Memory
-from discreet.images import missing
 from discreet.preprocessing import BoundsScaler
 from discreet.query import Batch, Image
+from discreet.query.images import missing
 
 
 class FixedFeatures(ClassNamePrefixFeaturesOutMixin, BoundsScaler):  # type: ignore[misc]

@@ -14,8 +14,8 @@ from discreet.bounds import Bounds
 from discreet.features.arithmetic import cosine
 from discreet.features.base import FixedFeatures, lost, public_seed
 from discreet.features.similarity import refuse_kernel
-from discreet.images import Mixed, Scaled
 from discreet.query import Batch, Image
+from discreet.query.images import Mixed, Scaled
 
 Floats = NDArray[np.float64]
 Shift = Literal["gaussian", "laplacian"]

@@ -13,8 +13,8 @@ from discreet.arguments import check_positive, check_whole
 from discreet.bounds import Bounds
 from discreet.features.base import FixedFeatures, lost, public_seed
 from discreet.features.similarity import NAMED, Kernel, Similarity, refuse_kernel
-from discreet.images import Mixed, Scaled
 from discreet.query import Batch, Image, halved
+from discreet.query.images import Mixed, Scaled
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from discreet.arguments import check_whole
 from discreet.bounds import Bounds
 from discreet.features.base import FixedFeatures, lost, one_of, public_seed
-from discreet.images import Mixed, Scaled
 from discreet.query import Batch, Image
+from discreet.query.images import Mixed, Scaled
 
 Floats = NDArray[np.float64]
 Entries = Literal["signs", "gaussian"]

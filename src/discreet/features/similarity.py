@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.features.arithmetic import halvings
-from discreet.images import Mixed, Scaled
 from discreet.query import Batch, halved
+from discreet.query.images import Mixed, Scaled
 
 Floats = NDArray[np.float64]
 Kernel = Callable[[Floats, Floats], Any]

@@ -1,9 +1,7 @@
 """Models with scikit-learn's contract that are private."""
 
-from discreet.models.base import PrivateEstimator, PrivateRegressor
-from discreet.models.classifier import LinearClassifier, PrivateClassifier
-from discreet.models.families import Conjunction, Stump, conjunctions, stumps
 from discreet.models.hypotheses import HypothesisClass
+from discreet.models.hypotheses.families import Conjunction, Stump, conjunctions, stumps
 from discreet.models.kernels import KernelRidge, KernelSVC
 from discreet.models.linear import (
     BayesianLinearRegression,
@@ -16,9 +14,11 @@ from discreet.models.linear import (
 from discreet.models.logistic import LogisticRegression
 from discreet.models.naive_bayes import CategoricalNB, GaussianNB, MixedNB
 from discreet.models.online import OnlineClassifier
-from discreet.models.parameters import estimator
 from discreet.models.selection import PrivateSearchCV
 from discreet.models.sgd import SGDClassifier, SGDRegressor
+from discreet.models.shared.classifier import LinearClassifier, PrivateClassifier
+from discreet.models.shared.estimator import PrivateEstimator, PrivateRegressor
+from discreet.models.shared.parameters import estimator
 from discreet.models.svm import LinearSVC
 
 __all__ = [

@@ -19,10 +19,10 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet.atomic import write_file
 from discreet.documents import of_form, to_form
+from discreet.documents.atomic_files import write_file
 from discreet.errors import VersionError
-from discreet.models.encoder import Encoder
+from discreet.models.shared.encoder import Encoder
 from discreet.release import Release
 
 VERSION = 1

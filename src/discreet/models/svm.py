@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, get_args
 
 from discreet.budget import Budget
-from discreet.models.classifier import LinearClassifier
+from discreet.curator.task import Task
 from discreet.models.erm.objective import objective, objective_pure
 from discreet.models.erm.output import output
 from discreet.models.erm.problem import PASSES, RADIUS, Objective, Unit
-from discreet.models.losses import HuberHinge
-from discreet.models.parameters import estimator
-from discreet.task import Task
+from discreet.models.shared.classifier import LinearClassifier
+from discreet.models.shared.losses import HuberHinge
+from discreet.models.shared.parameters import estimator
 
 Method = Literal["auto", "objective", "output"]
 

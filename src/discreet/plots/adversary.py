@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.budget import Budget
-from discreet.currency import rounded_up
 from discreet.ledger import Ledger
+from discreet.ledger.currency import rounded_up
+from discreet.ledger.stores import uncovered
 from discreet.plots.loss import tail
 from discreet.plots.style import FAINT, look, quiet, title
 from discreet.plots.style import axes as new_axes
 from discreet.release import NOT_PRIVATE, Release
-from discreet.stores import uncovered
 
 Floats = NDArray[np.float64]
 

@@ -70,7 +70,7 @@ def lines(result: Frontier, against: str = "epsilon", at: float | None = None) -
 
 def _others(result: Frontier, against: str, at: float | None) -> tuple[float, ...]:
     """The numbers of rows, against ε, or the ε's, against rows, for each of which there is a line."""
-    from discreet.evaluate.reading import usual
+    from discreet.evaluate.frontier_summary import usual
 
     known: tuple[float, ...] = result.ns if against == "epsilon" else result.epsilons
     if at is None:

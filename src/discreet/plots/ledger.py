@@ -9,9 +9,9 @@ from typing import Any
 
 from discreet import accounting
 from discreet.ledger import Ledger
+from discreet.ledger.stores import uncovered
 from discreet.plots.style import axes as new_axes
 from discreet.plots.style import quiet, title
-from discreet.stores import uncovered
 
 FEW = 12  # charges whose names can be read below the axis
 LONG = timedelta(hours=1)  # less, and the order of charges says more than their times

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from discreet.atomic import publish_draft
+from discreet.documents.atomic_files import publish_draft
 from discreet.pseudonyms.errors import VaultError
 
 locking: Any

@@ -7,7 +7,7 @@ import re
 import stat
 from pathlib import Path
 
-from discreet.atomic import create_file, flush_path
+from discreet.documents.atomic_files import create_file, flush_path
 from discreet.pseudonyms.errors import VaultError, WrongKey
 from discreet.pseudonyms.master import SIZE
 

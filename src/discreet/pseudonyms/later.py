@@ -27,7 +27,7 @@ import numpy as np
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from discreet.atomic import create_file
+from discreet.documents.atomic_files import create_file
 from discreet.errors import VersionError
 from discreet.pseudonyms import checking, opening
 from discreet.pseudonyms.chunks import Bytes

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from discreet.atomic import create_file, place_draft
+from discreet.documents.atomic_files import create_file, place_draft
 from discreet.pseudonyms.drafts import locked, sweep
 from discreet.pseudonyms.errors import VaultError
 

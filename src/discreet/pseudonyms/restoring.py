@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.atomic import create_file
+from discreet.documents.atomic_files import create_file
 from discreet.errors import NotSupported
 from discreet.pseudonyms import opening
 from discreet.pseudonyms.drafts import draft, publish, unused

@@ -63,7 +63,7 @@ def on_spark(
     | somebody is erased after the frame was made | it still yields their rows: make it again |
     | a source that changes between the two readings | rows that came meanwhile are not known to `find` |
     """
-    from discreet.engines.spark_failures import guarded  # what Spark says of a failure may hold values
+    from discreet.engines.spark.failures import guarded  # what Spark says of a failure may hold values
     from discreet.pseudonyms.request import tell, warn
 
     worker = Worker.of(vault, version)

@@ -29,7 +29,7 @@ def check(plain: Any, task: Task, k: int, names: Sequence[str]) -> None:
     task : with the places of the quasi-identifiers.
     names : of the quasi-identifiers, for messages.
     """
-    from discreet.engines.spark_failures import guarded
+    from discreet.engines.spark.failures import guarded
 
     refuse(k, names, *guarded(plain, lambda: _counted(plain, task, k)))
 

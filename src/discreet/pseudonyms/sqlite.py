@@ -27,7 +27,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from discreet.atomic import create_file
+from discreet.documents.atomic_files import create_file
 from discreet.pseudonyms.database import (
     FORMER,
     SCHEMA,

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from discreet.atomic import create_file
+from discreet.documents.atomic_files import create_file
 from discreet.errors import NotSupported, VersionError
 from discreet.pseudonyms.chunks import Bytes
 from discreet.pseudonyms.drafts import draft, publish

@@ -1,8 +1,8 @@
 """Statistics with differential privacy: each returns a `Release` with an interval."""
 
+from discreet.stats.any_function import PointEstimator, SampleAndAggregate
 from discreet.stats.counts import count, histogram
-from discreet.stats.density import MEstimator
-from discreet.stats.generic import PointEstimator, SampleAndAggregate
+from discreet.stats.m_estimator import MEstimator
 from discreet.stats.moments import covariance, mean, sum, variance
 from discreet.stats.quantiles import median, quantile
 from discreet.stats.robust import iqr, mad, trimmed_mean, winsorized_mean

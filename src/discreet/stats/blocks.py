@@ -17,22 +17,22 @@ from numpy.typing import NDArray
 
 from discreet.budget import Budget
 from discreet.curator import Curator
+from discreet.curator.procedures import Inside
+from discreet.curator.total_noise import deviation_of, noise_after_test, perturbed
 from discreet.engines import Rows
 from discreet.errors import NotSupported
 from discreet.events import Approximate, Choice, Composed, Event, Gaussian, Laplace
-from discreet.inside import Inside
 from discreet.mechanisms.choose import exponential
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.points import DecimalGrid, exponential_on_grid
 from discreet.mechanisms.propose import first_stable, threshold_for
-from discreet.noise import deviation_of, noise_after_test, perturbed
-from discreet.ranks import Ranked
-from discreet.stats.exponential import pieces_of
+from discreet.query.integer_sums import root_above
 from discreet.stats.isolation import Runner
-from discreet.stats.stable import PROPOSALS, ranges_near
-from discreet.totals import root_above
+from discreet.stats.quantile_exponential import pieces_of
+from discreet.stats.quantile_stable import PROPOSALS, ranges_near
+from discreet.stats.ranks import Ranked
 
 Ints = NDArray[np.int64]
 

@@ -14,8 +14,8 @@ from discreet.budget import counts
 from discreet.labels import codes_of
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.asking import Options, Question, Range, ask, one_cell, present, retried
 from discreet.stats.intervals import around_counts
+from discreet.stats.statistic import Options, Question, Range, ask, one_cell, present, retried
 
 MOST_CELLS = 1 << 24
 

@@ -18,13 +18,13 @@ from discreet.bounds import Bounds
 from discreet.budget import Part, counts
 from discreet.errors import NotSupported
 from discreet.labels import codes_of
+from discreet.ledger.retrying import Retrying
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.retry import Retrying
-from discreet.stats.asking import Options, Question, ask, forgetful
+from discreet.stats.described_columns import chosen, plain, refuse, refuse_missing, refuse_whole
 from discreet.stats.intervals import around_counts, reach
 from discreet.stats.moments import MEAN, Powers, mean_of
-from discreet.stats.wanted import chosen, plain, refuse, refuse_missing, refuse_whole
+from discreet.stats.statistic import Options, Question, ask, forgetful
 
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]

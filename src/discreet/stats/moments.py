@@ -13,9 +13,9 @@ from discreet.bounds import Bounds
 from discreet.budget import Share
 from discreet.query import Batch, BoundedSum
 from discreet.release import Release
-from discreet.stats.asking import Options, Question, Range, ask, retried
 from discreet.stats.intervals import reach
-from discreet.stats.vectors import mean_of_table
+from discreet.stats.mean_vectors import mean_of_table
+from discreet.stats.statistic import Options, Question, Range, ask, retried
 
 Floats = NDArray[np.float64]
 MEAN, VARIANCE = (0.35, 1.0, 0.15), (0.35, 0.7, 1.0)  # how noise is dealt among (1, z, z²)

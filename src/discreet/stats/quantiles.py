@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from discreet.budget import Budget, Share, approximate, choice, counts, inside, radial
 from discreet.mechanisms.points import DecimalGrid
 from discreet.query import BoundedSum
-from discreet.ranks import column_on
 from discreet.release import Release
-from discreet.stats.asking import Options, Question, Range, ask, retried
-from discreet.stats.balance import Balance, cells_between
-from discreet.stats.descent import descend
-from discreet.stats.exponential import PointsAtRanks
-from discreet.stats.stable import SmoothRank, StableRank
+from discreet.stats.quantile_balance import Balance, cells_between
+from discreet.stats.quantile_exponential import PointsAtRanks
+from discreet.stats.quantile_histogram import descend
+from discreet.stats.quantile_stable import SmoothRank, StableRank
+from discreet.stats.ranks import column_on
+from discreet.stats.statistic import Options, Question, Range, ask, retried
 
 Floats = NDArray[np.float64]
 

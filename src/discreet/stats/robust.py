@@ -11,9 +11,9 @@ from discreet.arguments import is_number
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, approximate, choice, counts, inside, radial
 from discreet.release import Release
-from discreet.stats.asking import Options, Question, Range, ask, retried
 from discreet.stats.moments import MEAN, mean_of, measure_powers
 from discreet.stats.quantiles import FOR_INTERVAL, Method, choose_values, interval_around
+from discreet.stats.statistic import Options, Question, Range, ask, retried
 
 FOR_ENDS = 0.35  # of the budget of a trimmed mean
 HALF = Fraction(1, 2)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 import discreet as dc
-from discreet.atomic import replace_file
+from discreet.documents.atomic_files import replace_file
 from discreet.models import LinearRegression
 from discreet.plots.style import marks
 

@@ -19,7 +19,7 @@ from sklearn.linear_model import Ridge
 
 import discreet as dc
 from discreet.models import LinearRegression, Statistics
-from discreet.models.linear.auxiliary import OMEGAS, choose_split
+from discreet.models.linear.auxiliary_data import OMEGAS, choose_split
 from discreet.studies.common import (
     DELTA,
     LINES,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.engines import Rows
 from discreet.models.erm.problem import BITS, GRID, UNIT, Unit
-from discreet.models.losses import MarginLoss
+from discreet.models.shared.losses import MarginLoss
 from discreet.query import EXACT, Batch, BoundedSum, Ints, OneHot
 
 Floats = NDArray[np.float64]

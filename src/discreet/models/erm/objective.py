@@ -14,18 +14,18 @@ from discreet.accounting import epsilon, gauss
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, Share, approximate, inside, minimum, radial
 from discreet.curator import deal
+from discreet.curator.procedures import Inside
+from discreet.curator.task import Task
 from discreet.engines import Rows
 from discreet.events import Approximate, Composed, Event, Gaussian, Minimum, Pure
-from discreet.inside import Inside
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
 from discreet.models.erm.accelerated import Minimiser
-from discreet.models.erm.limit import FOR_COUNT_APART, counting, limit
 from discreet.models.erm.output import noised
 from discreet.models.erm.passes import capped, refuse_weak
 from discreet.models.erm.problem import WEAKEST, Objective, Unit, columns_of, moved
-from discreet.task import Task
+from discreet.models.erm.row_limit import FOR_COUNT_APART, counting, limit
 
 Floats = NDArray[np.float64]
 

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.budget import Budget, inside, radial
+from discreet.curator.procedures import Inside
+from discreet.curator.task import Task
+from discreet.curator.total_noise import FINE, deviation_of, perturbed, size_of
 from discreet.engines import Rows
 from discreet.events import Event, Gaussian, Pure
-from discreet.inside import Inside
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.erm.accelerated import Minimiser
-from discreet.models.erm.limit import FOR_COUNT, counting, limit
 from discreet.models.erm.passes import capped, refuse_weak
 from discreet.models.erm.problem import WEAKEST, Objective, Unit, columns_of, moved
-from discreet.noise import FINE, deviation_of, perturbed, size_of
-from discreet.task import Task
+from discreet.models.erm.row_limit import FOR_COUNT, counting, limit
 
 Floats = NDArray[np.float64]
 

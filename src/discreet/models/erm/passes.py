@@ -6,9 +6,9 @@ import math
 from dataclasses import replace
 
 from discreet.bounds import Bounds
+from discreet.curator.task import Task
 from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.problem import Objective, Unit
-from discreet.task import Task
 
 STEP = 2.0 ** (1 / 8)  # from one Λ that is tried to the next
 LARGEST = 2.0**40  # of a Λ that may be given
@@ -58,7 +58,7 @@ def capped(minimiser: Minimiser, task: Task, objective: Objective) -> Minimiser:
 def weakest(minimiser: Minimiser, passes: int) -> Minimiser:
     """The same with the least Λ, not below its own, that so many passes are enough for; within 9%.
 
-    >>> from discreet.models.losses import HuberHinge
+    >>> from discreet.models.shared.losses import HuberHinge
     >>> image = Unit.by(Bounds(-1, 1).matched(3))
     >>> weak = Minimiser(image, HuberHinge(0.5), 1, 2.0**-10, 32.0, 2.0**-12, 1000.0)
     >>> weak.passes, weakest(weak, 5000).passes, weakest(weak, 10**6) is weak

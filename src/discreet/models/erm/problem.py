@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from discreet.arguments import check_whole, is_number
 from discreet.bounds import Bounds
 from discreet.budget import Budget
-from discreet.images import Scaled
-from discreet.models.losses import MarginLoss
+from discreet.models.shared.losses import MarginLoss
 from discreet.query import Batch, Lattice, halved
+from discreet.query.images import Scaled
 
 Floats = NDArray[np.float64]
 

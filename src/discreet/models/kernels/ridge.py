@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
-from discreet.models.base import PrivateRegressor
-from discreet.models.kernels.machine import KernelMachine, options_of
-from discreet.models.kernels.pointwise import PointwiseRegression
-from discreet.models.linear.model import LinearModel
+from discreet.models.kernels.kernel_machine import KernelMachine, options_of
+from discreet.models.kernels.pointwise_ridge import PointwiseRegression
+from discreet.models.linear.linear_model import LinearModel
 from discreet.models.linear.regression import LinearRegression, Method
-from discreet.models.parameters import estimator
+from discreet.models.shared.estimator import PrivateRegressor
+from discreet.models.shared.parameters import estimator
 
 
 @estimator

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal, get_args
 
 from sklearn.base import clone
 
+from discreet.curator.task import Task
 from discreet.features.base import one_of
-from discreet.models.classifier import PrivateClassifier
-from discreet.models.kernels.machine import KernelMachine, options_of
-from discreet.models.kernels.margins import PointwiseSVC
+from discreet.models.kernels.kernel_machine import KernelMachine, options_of
+from discreet.models.kernels.pointwise_svc import PointwiseSVC
 from discreet.models.logistic.regression import LogisticRegression
-from discreet.models.parameters import estimator
-from discreet.task import Task
+from discreet.models.shared.classifier import PrivateClassifier
+from discreet.models.shared.parameters import estimator
 
 Method = Literal["features", "pointwise"]
 USUAL, FEWEST, MOST, FOR_POINTS = 200, 50, 400, 100  # features

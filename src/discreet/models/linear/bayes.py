@@ -12,14 +12,14 @@ from discreet.arguments import check_whole
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Share, radial
 from discreet.curator import Curator
+from discreet.curator.task import Task
 from discreet.events import Pure
-from discreet.images import missing
-from discreet.models.base import PrivateRegressor
-from discreet.models.linear.model import through_origin
-from discreet.models.linear.sampler import Deferred, Noisy, Prior
-from discreet.models.parameters import estimator
+from discreet.models.linear.linear_model import through_origin
+from discreet.models.linear.posterior_draws import Deferred, Noisy, Prior
+from discreet.models.shared.estimator import PrivateRegressor
+from discreet.models.shared.parameters import estimator
 from discreet.query import WIDEST, Batch, BoundedSum, OneHot
-from discreet.task import Task
+from discreet.query.images import missing
 
 Floats = NDArray[np.float64]
 Kind = Literal["noise-aware", "naive-overconfident"]

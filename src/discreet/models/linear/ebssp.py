@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Share, radial
 from discreet.curator import Curator
-from discreet.images import Line, Mixed, missing
-from discreet.models.fit import ADAPTS
-from discreet.models.linear.part import Part
-from discreet.models.linear.scaled import target
-from discreet.models.linear.shrink import shrunk
-from discreet.models.linear.standard import standardise_rows
+from discreet.curator.task import Task
+from discreet.models.linear.known_moments import Part
+from discreet.models.linear.scaled_rows import target
+from discreet.models.linear.shrinkage import shrunk
+from discreet.models.linear.standardise import standardise_rows
+from discreet.models.shared.linear_fit import ADAPTS
 from discreet.query import Batch, BoundedSum, Image, OneHot
+from discreet.query.images import Line, Mixed, missing
 from discreet.release import Release
-from discreet.task import Task
 
 Floats = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.models.fit import Fit
-from discreet.models.linear.scaled import features, target
+from discreet.curator.task import Task
+from discreet.models.linear.scaled_rows import features, target
+from discreet.models.shared.linear_fit import Fit
 from discreet.query import Batch, BoundedSum
-from discreet.task import Task
 
 Floats = NDArray[np.float64]
 

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.budget import Budget, inside, radial
+from discreet.curator.procedures import Inside
+from discreet.curator.task import Task
+from discreet.curator.total_noise import FINE, deviation_of, perturbed, size_of
 from discreet.engines import Rows
 from discreet.events import Event, Gaussian, Pure
-from discreet.inside import Inside
 from discreet.mechanisms.keystream import Keystream
-from discreet.models.fit import Fit
-from discreet.models.linear.scaled import features, target
-from discreet.noise import FINE, deviation_of, perturbed, size_of
+from discreet.models.linear.scaled_rows import features, target
+from discreet.models.shared.linear_fit import Fit
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.task import Task
 
 Floats = NDArray[np.float64]
 

@@ -14,13 +14,13 @@ from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 
 from discreet.arguments import is_number
-from discreet.models.fit import Fit
+from discreet.curator.task import Task
 from discreet.models.linear.ebssp import ebssp
-from discreet.models.linear.model import LinearModel, residual
-from discreet.models.linear.shrink import Moments, pooled, shrunk
+from discreet.models.linear.linear_model import LinearModel, residual
+from discreet.models.linear.shrinkage import Moments, pooled, shrunk
 from discreet.models.linear.statistics import Statistics
-from discreet.models.parameters import estimator
-from discreet.task import Task
+from discreet.models.shared.linear_fit import Fit
+from discreet.models.shared.parameters import estimator
 
 Floats = NDArray[np.float64]
 SMALL = 1e-9

@@ -12,19 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.bounds import Bounds
 from discreet.budget import Budget
-from discreet.models.fit import Fit
+from discreet.curator.task import Task
 from discreet.models.linear import ssp
 from discreet.models.linear.ebssp import ebssp
 from discreet.models.linear.functional import functional
-from discreet.models.linear.model import CLIP, LinearModel, residual, without_delta
+from discreet.models.linear.linear_model import CLIP, LinearModel, residual, without_delta
+from discreet.models.linear.one_posterior_sample import posterior
 from discreet.models.linear.output import output
-from discreet.models.linear.posterior import posterior
-from discreet.models.linear.propose import ptr
+from discreet.models.linear.propose_test_release import ptr
 from discreet.models.linear.robust import robust
-from discreet.models.linear.shrink import shrunk
+from discreet.models.linear.shrinkage import shrunk
 from discreet.models.linear.statistics import Statistics
-from discreet.models.parameters import estimator
-from discreet.task import Task
+from discreet.models.shared.linear_fit import Fit
+from discreet.models.shared.parameters import estimator
 
 Method = Literal["auto", "ssp", "adassp", "robust", "functional", "output", "ptr", "posterior"]
 PURE = ("robust", "functional")  # their noise is Laplace's, and δ is not used

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.models.fit import ADAPTS, Fit
-from discreet.models.linear.auxiliary import Choice, choose_split, choose_thresholds, second, within
-from discreet.models.linear.scaled import features, target
+from discreet.curator.task import Task
+from discreet.models.linear.auxiliary_data import Choice, choose_split, choose_thresholds, second, within
+from discreet.models.linear.scaled_rows import features, target
+from discreet.models.shared.linear_fit import ADAPTS, Fit
 from discreet.query import Batch, BoundedSum
 from discreet.release import Release
-from discreet.task import Task
 
 Floats = NDArray[np.float64]
 Image = Callable[[Batch], Floats]

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from discreet import accounting
 from discreet.bounds import Bounds
 from discreet.budget import Budget, inside
+from discreet.curator.task import Task
 from discreet.events import Composed, Gaussian
-from discreet.images import Scaled
-from discreet.lipschitz import smallest_eigenvalue
-from discreet.models.fit import Fit
-from discreet.models.linear.narrow import narrowed
-from discreet.models.linear.scaled import features, target
+from discreet.models.linear.deviation_clipping import narrowed
+from discreet.models.linear.scaled_rows import features, target
+from discreet.models.shared.linear_fit import Fit
 from discreet.query import BITS, Batch, BoundedSum, Image, Lattice
-from discreet.task import Task
+from discreet.query.images import Scaled
+from discreet.query.lipschitz import smallest_eigenvalue
 
 Floats = NDArray[np.float64]
 Noise = Literal["exact", "wang", "classical"]

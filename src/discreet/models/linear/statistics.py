@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.atomic import write_file
 from discreet.bounds import Bounds
 from discreet.budget import Budget
+from discreet.documents.atomic_files import write_file
 from discreet.engines.opening import in_memory
 from discreet.errors import VersionError
 from discreet.events import Composed
-from discreet.models.linear.part import Part
+from discreet.models.linear.known_moments import Part
 from discreet.release import Release
 
 Floats = NDArray[np.float64]
@@ -74,7 +74,7 @@ class Statistics:
     @classmethod
     def public(cls, X: Any, y: Any, *, bounds: Bounds, fit_intercept: bool = True) -> Statistics:
         """The exact statistics of rows that need no protection. NOT private, and nothing is charged."""
-        from discreet.models.linear.model import through_origin
+        from discreet.models.linear.linear_model import through_origin
 
         rows = in_memory(X, y)
         bounds = bounds.matched(rows.width, rows.columns)

@@ -20,18 +20,18 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.budget import Part, Share, radial
-from discreet.images import Mixed
-from discreet.models.classifier import SCANTY
-from discreet.models.fit import ADAPTS, Fit
-from discreet.models.logistic.belief import Belief, Prior
-from discreet.models.logistic.counts import FEW, class_counts, likely_shares, too_few, total_rows
+from discreet.curator.task import Task
+from discreet.models.logistic.class_counts import FEW, class_counts, likely_shares, too_few, total_rows
+from discreet.models.logistic.class_scores import Classes, Margins, set_scale
 from discreet.models.logistic.directions import Directions, gradient, many, two
-from discreet.models.logistic.moments import shrunk_correlations, spectral, trusted, whitening
-from discreet.models.logistic.scores import Classes, Margins, set_scale
-from discreet.models.logistic.standard import CLIP_AT, scale_features
-from discreet.models.scaling import Standard, around_zero, indicators
+from discreet.models.logistic.feature_moments import shrunk_correlations, spectral, trusted, whitening
+from discreet.models.logistic.shrinkage import Belief, Prior
+from discreet.models.logistic.standardise import CLIP_AT, scale_features
+from discreet.models.shared.classifier import SCANTY
+from discreet.models.shared.linear_fit import ADAPTS, Fit
+from discreet.models.shared.scaling import Standard, around_zero, indicators
 from discreet.query import BoundedSum, Image
-from discreet.task import Task
+from discreet.query.images import Mixed
 
 Floats = NDArray[np.float64]
 

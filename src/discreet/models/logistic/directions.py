@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.lattice import Slope
-from discreet.models.losses import slope_of_log, slope_of_softmax
+from discreet.models.shared.losses import slope_of_log, slope_of_softmax
 from discreet.query import BITS, Batch, BoundedSum, Image, Lattice, halved
+from discreet.query.grid import Slope
 
 Floats = NDArray[np.float64]
 

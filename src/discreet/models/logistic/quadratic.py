@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.budget import radial
-from discreet.models.fit import ADAPTS, Fit
-from discreet.models.logistic.counts import FEW, class_counts, shares_of, too_few, total_rows
-from discreet.models.logistic.moments import spectral
-from discreet.models.logistic.standard import CLIP_AT, scale_features
-from discreet.models.scaling import around_zero
+from discreet.curator.task import Task
+from discreet.models.logistic.class_counts import FEW, class_counts, shares_of, too_few, total_rows
+from discreet.models.logistic.feature_moments import spectral
+from discreet.models.logistic.standardise import CLIP_AT, scale_features
+from discreet.models.shared.linear_fit import ADAPTS, Fit
+from discreet.models.shared.scaling import around_zero
 from discreet.query import Batch, BoundedSum
-from discreet.task import Task
 
 Floats = NDArray[np.float64]
 

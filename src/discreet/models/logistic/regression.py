@@ -11,16 +11,16 @@ import numpy as np
 from discreet.arguments import check_positive, check_whole
 from discreet.bounds import Bounds
 from discreet.budget import Budget
+from discreet.curator.task import Task
 from discreet.errors import NotSupported
 from discreet.models import erm
-from discreet.models.classifier import LinearClassifier
 from discreet.models.erm.problem import Unit
 from discreet.models.logistic import auto
-from discreet.models.logistic.plain import gradient_descent
+from discreet.models.logistic.gradient_descent import gradient_descent
 from discreet.models.logistic.quadratic import quadratic
-from discreet.models.parameters import estimator
 from discreet.models.sgd import SGDClassifier
-from discreet.task import Task
+from discreet.models.shared.classifier import LinearClassifier
+from discreet.models.shared.parameters import estimator
 
 Method = Literal["auto", "objective", "objective-pure", "output", "gradient", "sgd", "quadratic"]
 MINIMUM: dict[str, Callable[[Task, erm.Objective], Any]] = {

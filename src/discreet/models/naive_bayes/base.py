@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.engines.opening import is_lazy, is_rows
 from discreet.engines.tables import apart
-from discreet.models.classifier import PrivateClassifier, as_array
 from discreet.models.naive_bayes.sums import ClassSums
-from discreet.models.parameters import estimator
+from discreet.models.shared.classifier import PrivateClassifier, as_array
+from discreet.models.shared.parameters import estimator
 
 Floats = NDArray[np.float64]
 

@@ -14,11 +14,10 @@ from sklearn.utils.validation import validate_data
 from discreet.arguments import check_whole
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, counts
+from discreet.curator.task import Task
 from discreet.engines import Rows
 from discreet.engines.opening import in_memory
 from discreet.engines.tables import apart
-from discreet.models.bins import FINE, find_edges
-from discreet.models.classifier import as_array
 from discreet.models.naive_bayes.base import LEAST, NaiveBayes
 from discreet.models.naive_bayes.columns import (
     Cells,
@@ -34,9 +33,10 @@ from discreet.models.naive_bayes.columns import (
 )
 from discreet.models.naive_bayes.gaussian import log_normal, solve_moments
 from discreet.models.naive_bayes.sums import ClassSums
-from discreet.models.parameters import estimator
+from discreet.models.shared.bins import FINE, find_edges
+from discreet.models.shared.classifier import as_array
+from discreet.models.shared.parameters import estimator
 from discreet.query import Batch
-from discreet.task import Task
 
 Floats = NDArray[np.float64]
 Numbers = Literal["histogram", "gaussian"]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.labels import codes_of, listed
-from discreet.models.bins import codes_between
-from discreet.models.encoder import numbers_of
 from discreet.models.naive_bayes.gaussian import Moments, class_of
+from discreet.models.shared.bins import codes_between
+from discreet.models.shared.encoder import numbers_of
 from discreet.query import Batch, BoundedSum, OneHot
 
 Floats = NDArray[np.float64]

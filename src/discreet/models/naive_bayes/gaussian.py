@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
+from discreet.curator.task import Task
 from discreet.models.naive_bayes.base import LEAST, NaiveBayes
 from discreet.models.naive_bayes.sums import ClassSums
-from discreet.models.parameters import estimator
+from discreet.models.shared.parameters import estimator
 from discreet.query import Batch, BoundedSum, OneHot
-from discreet.task import Task
 
 Floats = NDArray[np.float64]
 

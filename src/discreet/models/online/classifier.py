@@ -15,22 +15,22 @@ from discreet.arguments import check_positive, check_whole, is_number
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Share, inside, radial
 from discreet.curator import Curator
+from discreet.curator.task import Task
+from discreet.curator.total_noise import deviation_of
 from discreet.engines import Rows
 from discreet.engines.opening import in_memory, is_rows
 from discreet.errors import LedgerError, NotSupported
-from discreet.images import Scaled, missing
 from discreet.labels import ordered
-from discreet.models.attempts import Undone
-from discreet.models.classifier import LinearClassifier
+from discreet.ledger.failed_reads import Reading
 from discreet.models.online.learners import Ftrl, Game, Giga, Igd, Learner
-from discreet.models.online.losses import Loss, Shrunk
-from discreet.models.online.running import Roots, Tree
+from discreet.models.online.row_gradients import Loss, Shrunk
+from discreet.models.online.running_sums import Roots, Tree
 from discreet.models.online.stream import NOTE, Stream, coded
-from discreet.models.parameters import estimator
-from discreet.noise import deviation_of
+from discreet.models.shared.attempts import Undone
+from discreet.models.shared.classifier import LinearClassifier
+from discreet.models.shared.parameters import estimator
 from discreet.query import BoundedSum, OneHot
-from discreet.reading import Reading
-from discreet.task import Task
+from discreet.query.images import Scaled, missing
 
 Floats = NDArray[np.float64]
 Method = Literal["ftrl", "tree", "igd", "giga"]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.models.online.running import Strategy
+from discreet.models.online.running_sums import Strategy
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.memory import Memory
-from discreet.models.online.losses import MARGIN, Loss, Shrunk, Slopes
+from discreet.models.online.row_gradients import MARGIN, Loss, Shrunk, Slopes
 from discreet.query import Batch
 
 Floats = NDArray[np.float64]

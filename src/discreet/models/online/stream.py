@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from discreet.budget import Share
 from discreet.curator import Curator
+from discreet.curator.total_noise import deviation_of
 from discreet.engines import Rows
 from discreet.engines.opening import as_rows
 from discreet.errors import BudgetExceeded
 from discreet.models.online.learners import Learner
-from discreet.models.online.losses import Loss, Mistakes, Shrunk, Slopes
-from discreet.models.online.running import Past, RunningSum, Strategy
-from discreet.noise import deviation_of
+from discreet.models.online.row_gradients import Loss, Mistakes, Shrunk, Slopes
+from discreet.models.online.running_sums import Past, RunningSum, Strategy
 from discreet.query import BoundedSum
 from discreet.release import Release
 

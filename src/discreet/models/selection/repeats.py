@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.budget import Budget
+from discreet.curator.procedures import Inside
 from discreet.engines import Rows
 from discreet.errors import NotSupported
 from discreet.events import Approximate, Event, Gaussian, Pure
-from discreet.inside import Inside
 from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.laplace import add_laplace
 from discreet.models.selection.candidates import Found, candidate, fitted
-from discreet.models.selection.losses import Losses
-from discreet.models.selection.plan import Plan
-from discreet.models.selection.schema import Schema
+from discreet.models.selection.prediction_losses import Losses
+from discreet.models.selection.rehearsal import Schema
+from discreet.models.selection.trial_plan import Plan
 from discreet.models.selection.trials import Law
 
 

@@ -14,16 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.bounds import Bounds
 from discreet.budget import Budget, approximate, check_unit, inside, radial
 from discreet.curator import Curator, noise_source
+from discreet.curator.task import Task
 from discreet.engines import Rows
 from discreet.engines.opening import as_rows, is_rows
 from discreet.errors import NoiseWarning
 from discreet.labels import refuse_kind, unit_name
 from discreet.ledger import Ledger
 from discreet.mechanisms.keystream import default
-from discreet.models.attempts import Undone
-from discreet.models.base import PrivateEstimator
-from discreet.models.classifier import tell_of_few
-from discreet.models.parameters import hint_at_names
 from discreet.models.selection.candidates import (
     Found,
     bounding,
@@ -34,14 +31,17 @@ from discreet.models.selection.candidates import (
     refuse_lots_of_groups,
     within_event,
 )
-from discreet.models.selection.losses import scored
-from discreet.models.selection.plan import Planner
-from discreet.models.selection.public import best_on_public
+from discreet.models.selection.prediction_losses import scored
+from discreet.models.selection.public_search import best_on_public
+from discreet.models.selection.rehearsal import Schema
 from discreet.models.selection.repeats import Repeats
-from discreet.models.selection.schema import Schema
 from discreet.models.selection.subsets import Subsets
+from discreet.models.selection.trial_plan import Planner
 from discreet.models.selection.trials import Law, law_of
-from discreet.task import Task
+from discreet.models.shared.attempts import Undone
+from discreet.models.shared.classifier import tell_of_few
+from discreet.models.shared.estimator import PrivateEstimator
+from discreet.models.shared.parameters import hint_at_names
 
 Strategy = Literal["subsets", "repeats", "public"]
 

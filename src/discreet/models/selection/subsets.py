@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.budget import Budget
+from discreet.curator.procedures import Inside
 from discreet.engines import Rows
 from discreet.events import Approximate, Event, Pure
-from discreet.inside import Inside
 from discreet.mechanisms.choose import exponential
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.selection.candidates import Found, candidate, fitted
-from discreet.models.selection.losses import Losses
+from discreet.models.selection.prediction_losses import Losses
 
 ROOM = 1 - 1e-12  # two parts of a budget add up to no more than it
 

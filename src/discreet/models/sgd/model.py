@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from discreet.arguments import check_positive
 from discreet.bounds import Bounds
 from discreet.budget import Budget
-from discreet.models.base import PrivateEstimator, PrivateRegressor
-from discreet.models.classifier import LinearClassifier
-from discreet.models.losses import loss_of
-from discreet.models.parameters import estimator
-from discreet.models.sgd.design import Design
-from discreet.models.sgd.fit import descend, watcher
+from discreet.curator.task import Task
+from discreet.models.sgd.fitting import descend, watcher
 from discreet.models.sgd.options import Noise, Options
-from discreet.models.sgd.pure import Batches
+from discreet.models.sgd.pure_passes import Batches
+from discreet.models.sgd.row_gradients import Design
 from discreet.models.sgd.schedule import Rate
+from discreet.models.shared.classifier import LinearClassifier
+from discreet.models.shared.estimator import PrivateEstimator, PrivateRegressor
+from discreet.models.shared.losses import loss_of
+from discreet.models.shared.parameters import estimator
 from discreet.progress import Bar
 from discreet.query import Batch
-from discreet.task import Task
 
 Floats = NDArray[np.float64]
 Callback = Callable[[int, Any, Any], Any]

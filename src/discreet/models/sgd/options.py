@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from discreet.arguments import check_whole, is_number
-from discreet.models.sgd.pure import Batches
+from discreet.models.sgd.pure_passes import Batches
 from discreet.models.sgd.schedule import Rate, Schedule
 
 Noise = Literal["gaussian", "pure"]

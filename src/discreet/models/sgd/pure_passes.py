@@ -1,0 +1,131 @@
+"""Passes over disjoint mini-batches: each row is in one batch of a pass, so a pass costs what one batch does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.budget import Budget
+from discreet.curator.procedures import Inside
+from discreet.curator.total_noise import FINE, deviation_of, perturbed, size_of
+from discreet.engines import Rows
+from discreet.events import Event, Gaussian, Pure
+from discreet.mechanisms.coins import Coins
+from discreet.mechanisms.keystream import Keystream
+from discreet.models.sgd.row_gradients import BITS, Design
+from discreet.models.sgd.schedule import Descent
+from discreet.query import BoundedSum, Exact
+
+Floats = NDArray[np.float64]
+Batches = Literal["constant", "growing", "shrinking"]
+
+
+def unseen(descent: Descent) -> None:
+    """What nobody watches."""
+
+
+@dataclass(frozen=True, eq=False)
+class Passes(Inside):
+    """Descent by noisy gradients of mini-batches that do not overlap, in one pass over the rows or several.
+
+    Before each pass every row is dealt into one of Σ`sizes` blocks by a coin of its own; batch i is the next `sizes`[i]
+    of them. The gradients of a batch are clipped, added up and noised: of gamma radius under `Pure`, Gaussian under
+    `Gaussian`. With a single batch, passes are descent on all rows.
+
+    Guarantee
+    ---------
+    That of the event, for all steps together, add-remove or replace-one: `mechanisms/proofs/passes.md`.
+
+    | rows | what comes out |
+    | --- | --- |
+    | none, or none in some batch | noise alone, of the same law |
+    | with something missing | count for nothing |
+
+    Parameters
+    ----------
+    design : what a row adds, mapped by `design.polar`.
+    start : where the descent starts; public, and not changed.
+    clip : the norm that every row's gradient is clipped to.
+    sizes : of the batches of a pass, as parts of their sum.
+    passes : how many.
+    rows : about how many rows there are: public, or released before.
+    watch : is shown the descent after each step: a function of the noisy sums so far.
+
+    References
+    ----------
+    Song, Chaudhuri & Sarwate, "Stochastic gradient descent with differentially private updates", GlobalSIP 2013;
+    McSherry, "Privacy integrated queries", SIGMOD 2009, for parallel composition.
+    """
+
+    name: str
+    design: Design
+    start: Descent
+    clip: float
+    sizes: tuple[int, ...]
+    passes: int
+    rows: float
+    watch: Callable[[Descent], None] = unseen
+    proof = "passes"
+    pays = (Gaussian, Pure)
+
+    def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
+        """The noisy sum of the gradients of every batch, in order, and its standard deviation."""
+        descent, left = self.start.copied(), []
+        each = self.each(event)
+        deviation = 0.0
+        for _ in range(self.passes):
+            for batch, size in zip(self._batches(rows, rng), self.sizes, strict=True):
+                value, deviation = noised(self.design.gradient(descent.theta, self.clip), batch, each, budget, rng)
+                self.step(descent, value, size)
+                left.append(value)
+                self.watch(descent)
+        return np.stack(left), deviation
+
+    def each(self, event: Event) -> Event:
+        """What one pass runs under: ε/passes, or √passes times the noise, so that all of them make up the event."""
+        if isinstance(event, Gaussian):
+            return Gaussian(event.noise_multiplier * math.sqrt(self.passes) * (1 + 2.0**-50))
+        assert isinstance(event, Pure)
+        return Pure(event.epsilon / self.passes * (1 - 2.0**-50))
+
+    def step(self, descent: Descent, total: Floats, size: int) -> None:
+        """What becomes of a noisy sum of a batch: a step down the mean gradient. Post-processing."""
+        descent.step(total / max(1.0, self.rows * size / sum(self.sizes)))
+
+    def _batches(self, rows: Rows, rng: Keystream) -> Iterator[list[Rows]]:
+        if self.sizes == (1,):
+            yield [rows]
+            return
+        blocks = rows.blocks(sum(self.sizes), Coins.fresh(rng))
+        for size in self.sizes:
+            yield list(islice(blocks, size))
+
+
+def noised(query: BoundedSum, batch: list[Rows], event: Event, budget: Budget, rng: Keystream) -> tuple[Floats, float]:
+    """The gradient of some blocks of rows, with noise of its sensitivity; and the deviation of the noise."""
+    widths = query.widths(batch[0].empty())
+    query = replace(query, fixed=widths).coarser(size_of(event), widths)
+    total: Exact = np.sum([block.sum(query).astype(object) for block in batch], axis=0)
+    sensitivity, exponent = query.sensitivity(widths, budget.neighbours), query.exponent(widths)
+    fine = max(0, FINE - math.frexp(size_of(event) * float(sensitivity))[1])
+    noisy = perturbed(total * (1 << fine), sensitivity * (1 << fine), event, rng)
+    std = deviation_of(event, total.size) * math.ldexp(float(sensitivity), exponent - BITS)
+    return np.ldexp(noisy.astype(np.float64), exponent - fine - BITS), std
+
+
+def sizes_of(batch: Batches, count: int) -> tuple[int, ...]:
+    """The sizes of so many batches: all alike, or in equal steps up or down.
+
+    >>> sizes_of("constant", 3), sizes_of("growing", 3), sizes_of("shrinking", 3)
+    ((1, 1, 1), (1, 2, 3), (3, 2, 1))
+    """
+    if batch == "constant":
+        return (1,) * count
+    growing = tuple(range(1, count + 1))
+    return growing if batch == "growing" else growing[::-1]
