@@ -98,8 +98,8 @@ def streamed(path: Path) -> np.ndarray:
 def fitted(path: Path, **options) -> int:
     """A fit; how often it read the rows."""
     rows = scan_parquet(path, "y", progress=False)
-    readings, pieces = [], rows._source.pieces
-    rows._source.pieces = lambda *asked: readings.append(asked) or pieces(*asked)
+    readings, pieces = [], rows._source.iter_pieces
+    rows._source.iter_pieces = lambda *asked: readings.append(asked) or pieces(*asked)
     LinearRegression(bounds=dc.Bounds(-1, 1, target=(-2, 2)), **options).fit(rows)
     return len(readings)
 

@@ -44,9 +44,9 @@ def main() -> None:
     X, people = rng.uniform(-1, 1, (ROWS, WIDTH)), rng.integers(0, UNITS, ROWS)
     square = BoundedSum(features, features, norm=float(WIDTH))
     single, whole = BoundedSum(first, norm=1.0), BoundedSum(first, norm=1.0, whole=True)
-    coins = Coins.fresh(Keystream.seeded(1))
+    coins = Coins.draw_key(Keystream.seeded(1))
     rows, known = Memory(X), Memory(X, unit=people)
-    bounded, shared = known.bounded(5, coins), known.shared()
+    bounded, shared = known.limit_rows_per_unit(5, coins), known.share_within_units()
     passes = {"square": took(lambda: rows.sum(square)), "one column": took(lambda: rows.sum(single))}
     print(f"{ROWS:,} rows of {UNITS:,} units, {WIDTH} columns; ratios to the pass over single rows")
     print(f"X'X, at most 5 rows each  {took(lambda: bounded.sum(square)) / passes['square']:.2f}")
@@ -54,7 +54,7 @@ def main() -> None:
     print(f"a column, clipped as a whole {took(lambda: shared.sum(whole)) / passes['one column']:.2f}")
     print("once per fit, in passes of X'X:")
     print(f"who is who                {took(lambda: Memory(X, unit=people)) / passes['square']:.2f}")
-    print(f"choosing 5 rows of each   {took(lambda: known.bounded(5, coins)) / passes['square']:.2f}")
+    print(f"choosing 5 rows of each   {took(lambda: known.limit_rows_per_unit(5, coins)) / passes['square']:.2f}")
 
 
 if __name__ == "__main__":

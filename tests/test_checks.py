@@ -276,7 +276,7 @@ def test_an_unpaid_look_is_caught():
         check_private_estimator(Peeking(epsilon=4.0))
 
     def hasty(rows, **options):
-        rows.tables()
+        rows.read_arrays()
         return blocks("mean")(rows, **options)
 
     with pytest.raises(AssertionError, match="before the charge"):

@@ -205,7 +205,7 @@ def test_shares_known_as_epsilon_and_delta_only():
 def test_blocks_hold_each_row_once(make):
     """Binomial(7000, 1/7): off by more than 6 deviations (176) has probability below 1e-7; the seed is fixed."""
     X = np.arange(7000.0)[:, None]
-    blocks = list(Memory(make(X), X[:, 0]).blocks(7, Coins.fresh(Keystream.seeded(1))))
+    blocks = list(Memory(make(X), X[:, 0]).split_into_blocks(7, Coins.draw_key(Keystream.seeded(1))))
     assert len(blocks) == 7 and all(abs(block.count_replace_one() - 1000) < 176 for block in blocks)
     assert np.array_equal(np.sort(np.concatenate([block.whole()[:, 0] for block in blocks])), X[:, 0])
 

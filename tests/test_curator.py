@@ -180,9 +180,9 @@ def test_lots_cannot_be_drawn_twice_or_mixed_up():
 def test_samples_hold_each_row_with_the_stated_probability(make):
     """Binomial(100_000, 0.2): more than 6 deviations (760) off has probability below 1e-8, and the seed is fixed."""
     rows = Memory(make(np.ones((100_000, 2))), np.ones(100_000))
-    lot = rows.sample(0.2, Coins.fresh(Keystream.seeded(3)))
+    lot = rows.sample(0.2, Coins.draw_key(Keystream.seeded(3)))
     assert abs(lot.count_replace_one() - 20_000) < 760
-    assert rows.sample(1.0, Coins.fresh(Keystream.seeded(3))).count_replace_one() == 100_000
+    assert rows.sample(1.0, Coins.draw_key(Keystream.seeded(3))).count_replace_one() == 100_000
 
 
 def test_shares_and_lots_cannot_be_forged():
@@ -259,7 +259,7 @@ def test_sums_together_are_the_sums_apart():
     for rows in (Memory(X, X[:, 0], block=64), Memory(X[:0], X[:0, 0])):
         together = Together(tuple(queries))
         for query, total in zip(queries, together.apart(rows.sum(together)), strict=True):
-            assert total.shape == query(rows.empty()).shape and np.array_equal(total, rows.sum(query))
+            assert total.shape == query(rows.make_empty_batch()).shape and np.array_equal(total, rows.sum(query))
 
 
 def test_one_lot_of_everything():

@@ -59,7 +59,7 @@ class Unplaced(Memory):
         self.check_places()
         return super().sample(rate, coins)
 
-    def blocks(self, count, coins):
+    def split_into_blocks(self, count, coins):
         self.check_places()
         return super().blocks(count, coins)
 
@@ -138,7 +138,7 @@ def counted(self):
 
 
 def by_anything(self, unit):
-    return Memory.by(self, unit) if unit in self.columns else self
+    return Memory.assign_units(self, unit) if unit in self.columns else self
 
 
 def refusing(self):
@@ -162,42 +162,61 @@ SABOTAGED = [
     ("check_sums", but("sum", lambda total: total + 1), "a sum differs"),
     ("check_sums", but("count_replace_one", lambda count: count + 1), "counted otherwise"),
     ("check_places", wrong("sample", lambda self, rate, coins: Memory.sample(self, rate, Coins(bytes(32)))), "places"),
-    ("check_places", wrong("blocks", lambda self, count, coins: iter([self] * count)), "blocks are not"),
-    ("check_targets", but("tally", lambda counts: counts | {"a": 1}), "counted otherwise"),
-    ("check_targets", wrong("coded", lambda self, classes: Memory.coded(self, classes[::-1])), "coded otherwise"),
+    (
+        "check_places",
+        wrong("split_into_blocks", lambda self, count, coins: iter([self] * count)),
+        "blocks are not",
+    ),
+    ("check_targets", but("count_labels", lambda counts: counts | {"a": 1}), "counted otherwise"),
+    (
+        "check_targets",
+        wrong("encode_targets", lambda self, classes: Memory.encode_targets(self, classes[::-1])),
+        "coded otherwise",
+    ),
     ("check_maps", wrong("map", changing_itself), "a map"),
     ("check_maps", wrong("map", lambda self, image, columns=None: Memory.map(self, image)), "names of columns"),
-    ("check_units_of_engine", but("shared", plain), "share"),
+    ("check_units_of_engine", but("share_within_units", plain), "share"),
     (
         "check_units_of_engine",
-        wrong("bounded", lambda self, limit, coins: Memory.bounded(self, 3, coins)),
+        wrong("limit_rows_per_unit", lambda self, limit, coins: Memory.limit_rows_per_unit(self, 3, coins)),
         "rank first",
     ),
-    ("check_naming_of_units", wrong("by", by_anything), "not there"),
-    ("check_naming_of_units", but("by", plain), "feature"),
-    ("check_naming_of_units", but("shared", nobody), "still"),
-    ("check_samples_of_units", but("shared", plain), "by units"),
+    ("check_naming_of_units", wrong("assign_units", by_anything), "not there"),
+    ("check_naming_of_units", but("assign_units", plain), "feature"),
+    ("check_naming_of_units", but("share_within_units", nobody), "still"),
+    ("check_samples_of_units", but("share_within_units", plain), "by units"),
     ("check_nothing_there", but("sum", lambda total: total + 1), None),
-    ("check_uses", wrong("expecting", lambda self, **options: short(self)), "other sums"),
-    ("check_uses", wrong("expecting", lambda self, **options: self.coded(["c"]) if options else self), "labels"),
-    ("check_holding", but("held", short), "other sums"),
-    ("check_holding", but("keep", short), "other sums"),
-    ("check_holding", but("held", rounded), "held"),
-    ("check_holding", but("held", plain), "units"),
-    ("check_holding", but("held", moved), "places"),
+    ("check_uses", wrong("expect_types", lambda self, **options: short(self)), "other sums"),
+    (
+        "check_uses",
+        wrong("expect_types", lambda self, **options: self.encode_targets(["c"]) if options else self),
+        "labels",
+    ),
+    ("check_holding", but("hold_in_memory", short), "other sums"),
+    ("check_holding", but("cache_images", short), "other sums"),
+    ("check_holding", but("hold_in_memory", rounded), "held"),
+    ("check_holding", but("hold_in_memory", plain), "units"),
+    ("check_holding", but("hold_in_memory", moved), "places"),
     ("check_refusal_of_places", wrong("check_places", refusing), "sampled by them"),
     ("check_refusal_of_places", type("Wrong", (Unplaced,), {"check_places": refusing}), "no places"),
-    ("check_version", wrong("version", lambda self: "1"), "same version"),
-    ("check_version", wrong("version", lambda self: str(next(CALLS))), "do not"),
-    ("check_version", wrong("version", lambda self: 1), "a text"),
-    ("check_version", but("map", lambda rows: rows.held()), "mapped"),
-    ("check_roles", type("Wrong", (Memory,), {"roles": nothing, "version": lambda self: None}), "texts"),
-    ("check_roles", type("Wrong", (Memory,), {"roles": blank, "version": lambda self: None}), "look the same"),
-    ("check_roles", wrong("roles", lambda self: ("", next(CALLS), "")), "texts"),
-    ("check_roles", wrong("roles", lambda self: ("", str(next(CALLS)), "")), "columns alone"),
-    *(("check_adder", but(name, ashore), "forgotten") for name in ("map", "held", "keep", "by", "shared", "sample")),
+    ("check_version", wrong("read_version", lambda self: "1"), "same version"),
+    ("check_version", wrong("read_version", lambda self: str(next(CALLS))), "do not"),
+    ("check_version", wrong("read_version", lambda self: 1), "a text"),
+    ("check_version", but("map", lambda rows: rows.hold_in_memory()), "mapped"),
+    ("check_roles", type("Wrong", (Memory,), {"describe_roles": nothing, "read_version": lambda self: None}), "texts"),
+    (
+        "check_roles",
+        type("Wrong", (Memory,), {"describe_roles": blank, "read_version": lambda self: None}),
+        "look the same",
+    ),
+    ("check_roles", wrong("describe_roles", lambda self: ("", next(CALLS), "")), "texts"),
+    ("check_roles", wrong("describe_roles", lambda self: ("", str(next(CALLS)), "")), "columns alone"),
+    *(
+        ("check_adder", but(name, ashore), "forgotten")
+        for name in ("map", "hold_in_memory", "cache_images", "assign_units", "share_within_units", "sample")
+    ),
     ("check_silence", wrong("__repr__", counted), "tells"),
-    ("check_silence", wrong("roles", lambda self: ("", str(self.count_replace_one()), "")), "tells"),
+    ("check_silence", wrong("describe_roles", lambda self: ("", str(self.count_replace_one()), "")), "tells"),
     ("check_silence", wrong("__reduce__", lambda self: (int, ())), "pickled"),
     ("check_silence", wrong("__deepcopy__", copied), "copied"),
 ]
@@ -230,8 +249,8 @@ class Few:
 
     width, columns = 1, None
 
-    def empty(self):
-        return Memory(np.empty((0, 1)), np.empty(0)).empty()
+    def make_empty_batch(self):
+        return Memory(np.empty((0, 1)), np.empty(0)).make_empty_batch()
 
     def sum(self, query):
         raise AssertionError("rows were read")
@@ -242,7 +261,7 @@ class Few:
 
 def test_an_engine_that_is_not_complete_is_refused_by_name():
     ledger = Ledger(Budget(1.0, 1e-6))
-    missing = r"Missing: \['adder', 'arrays', 'blocks', .*Hint: inherit discreet\.engines\.BaseRows"
+    missing = r"Missing: \['adder', 'assign_units', .*Hint: inherit discreet\.engines\.BaseRows"
     with pytest.raises(TypeError, match=missing):
         LinearRegression(ledger=ledger).fit(Few())
     assert ledger.entries == ()
@@ -253,7 +272,7 @@ def passed_on(name):
 
     def method(self, *asked):
         found = getattr(self._rows, name)(*asked)
-        if name == "blocks":
+        if name == "split_into_blocks":
             return (self._made(one) for one in found)
         return self._made(found) if isinstance(found, Memory) else found
 

@@ -288,7 +288,7 @@ class Counted(Memory):
     def map(self, image):
         mapped = super().map(image)
         mapped.sum = lambda query, plain=mapped.sum: self.tell() or plain(query)
-        mapped.held = mapped.keep = lambda: mapped
+        mapped.hold_in_memory = mapped.cache_images = lambda: mapped
         return mapped
 
     def tell(self):

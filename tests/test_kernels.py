@@ -540,7 +540,7 @@ def test_frames_keep_their_names():
 def test_mapped_rows_keep_targets_and_schema():
     X, y = waves(50)
     rows = Memory(X, y).map(lambda batch: batch.X[:, :1] * 2, columns=("double",))
-    assert (rows.width, rows.columns) == (1, ("double",)) and rows.empty().X.shape == (0, 1)
+    assert (rows.width, rows.columns) == (1, ("double",)) and rows.make_empty_batch().X.shape == (0, 1)
     np.testing.assert_array_equal(rows.whole(), X[:, :1] * 2)
     np.testing.assert_array_equal(rows.targets(), y)
     both = rows.map(lambda batch: batch.X + 1)
@@ -552,12 +552,12 @@ def test_mapped_rows_keep_targets_and_schema():
 
 def test_samples_and_codes_of_mapped_rows():
     X = np.arange(20.0).reshape(10, 2)
-    rows = Memory(X, list("ab" * 5), labels=True).map(lambda batch: batch.X**2).coded(["a", "b"])
+    rows = Memory(X, list("ab" * 5), labels=True).map(lambda batch: batch.X**2).encode_targets(["a", "b"])
     assert rows.targets().tolist() == [0.0, 1.0] * 5
 
-    mapped, plain = (some.sample(0.5, Coins.fresh(Keystream.seeded(1))) for some in (rows, Memory(X)))
+    mapped, plain = (some.sample(0.5, Coins.draw_key(Keystream.seeded(1))) for some in (rows, Memory(X)))
     np.testing.assert_array_equal(mapped.whole(), plain.whole() ** 2)
-    dealt = [some.blocks(3, Coins.fresh(Keystream.seeded(2))) for some in (rows, Memory(X))]
+    dealt = [some.split_into_blocks(3, Coins.draw_key(Keystream.seeded(2))) for some in (rows, Memory(X))]
     blocks = zip(*dealt, strict=True)
     assert all(np.array_equal(one.whole(), other.whole() ** 2) for one, other in blocks)
 

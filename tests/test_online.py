@@ -50,12 +50,12 @@ class Broken(Memory):
     def sum(self, query):
         raise OSError("row 3 holds 8675309")
 
-    def coded(self, classes):
+    def encode_targets(self, classes):
         some = super().coded(classes)
         some.__class__ = Broken
         return some
 
-    def blocks(self, count, coins):
+    def split_into_blocks(self, count, coins):
         return iter([self] * count)
 
 
@@ -254,7 +254,7 @@ def test_a_round_that_fails_after_mistakes_were_counted_shows_none_of_them():
                 raise OSError("gone")
             return Memory.sum(self, query)
 
-        def coded(self, classes):
+        def encode_targets(self, classes):
             some = super().coded(classes)
             some.__class__ = Late
             return some

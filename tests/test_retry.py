@@ -67,8 +67,8 @@ class Rows:
         self._error = error or OSError(f"row 3 holds {SECRET!r}")
         self.width, self.columns = rows.width, rows.columns
 
-    def empty(self):
-        return self._rows.empty()
+    def make_empty_batch(self):
+        return self._rows.make_empty_batch()
 
     def count_replace_one(self):
         return self._rows.count_replace_one()
@@ -103,10 +103,10 @@ class Rows:
 
 
 class Versioned(Rows):
-    def version(self):
+    def read_version(self):
         return self.stamp
 
-    def expecting(self, **uses):
+    def expect_types(self, **uses):
         return self
 
 
@@ -700,7 +700,7 @@ import numpy as np
 sys.path.insert(0, {top!r})
 from tests.test_retry import regression, linear
 from discreet import Ledger
-import discreet.retry
+import discreet.ledger.retrying
 
 def stop():
     print("here", flush=True)
@@ -919,27 +919,31 @@ def test_versions_of_rows_in_memory():
         *(Memory(X, unit=whose), Memory(X, unit=whose + 1), Memory(X, unit=np.roll(whose, 1))),
         *(Memory(text[:, None], numeric=False), Memory(other[:, None], numeric=False)),
     ]
-    assert len({some.version() for some in rows}) == len(rows)
-    assert Memory(X, block=7).version() == Memory(np.asfortranarray(X)).version() == Memory(X.copy()).version()
-    assert Memory(text[:, None], numeric=False, block=3).version() == rows[-2].version()
+    assert len({some.read_version() for some in rows}) == len(rows)
+    assert (
+        Memory(X, block=7).read_version()
+        == Memory(np.asfortranarray(X)).read_version()
+        == Memory(X.copy()).read_version()
+    )
+    assert Memory(text[:, None], numeric=False, block=3).read_version() == rows[-2].read_version()
 
     class Loud(str):
         def __repr__(self):
             raise RuntimeError(SECRET)
 
     loud = np.array([[Loud("a")], [10**5000]], dtype=object)
-    assert Memory(loud, numeric=False).version() == Memory(loud.copy(), numeric=False).version()
+    assert Memory(loud, numeric=False).read_version() == Memory(loud.copy(), numeric=False).read_version()
 
 
 def test_arrow_tables_are_told_by_what_they_hold():
     far = pa.array([2**62, None, 1]).cast(pa.timestamp("s"))  # no Python object holds the first
     table = pa.table({"a": [1.0, None, 3.0], "b": ["x", None, "z"], "c": [True, False, None], "d": far})
     parts = pa.concat_tables([table.slice(0, 1), table.slice(1)])
-    one, two = opened(table).version(), opened(parts).version()
+    one, two = opened(table).read_version(), opened(parts).read_version()
     assert parts.column("a").num_chunks == 2 and one == two
     for name, values in (("a", [1.0, 2.0, 3.0]), ("b", ["x", "y", "z"]), ("c", [True, True, None]), ("d", far[::-1])):
         changed = table.set_column(table.schema.get_field_index(name), name, pa.array(values))
-        assert opened(changed).version() != one
+        assert opened(changed).read_version() != one
 
 
 def test_the_digest_is_kept_under_a_secret(tmp_path):
@@ -952,7 +956,7 @@ def test_the_digest_is_kept_under_a_secret(tmp_path):
     assert len(one) == len(two) == 1 and one != two
     kept = [document for path in paths for key, _, document in marks(path) if key == "secret"]
     assert len(set(kept)) == len(kept) == 2 and all(len(bytes.fromhex(document)) == 32 for document in kept)
-    assert all(Memory(X).version().encode() not in path.read_bytes() for path in paths)
+    assert all(Memory(X).read_version().encode() not in path.read_bytes() for path in paths)
 
 
 def test_rows_that_cannot_be_told_apart_are_refused_unpaid():
@@ -985,13 +989,13 @@ def test_what_a_query_keeps_is_told_apart(tmp_path):
     some = [float(i) for i in range(100)]
     lists = [some, [*some[:50], 150.0, *some[51:]], some]
     versions = [
-        [opened(pyarrow.dataset.dataset(path).filter(pc.field("a").isin(values))).version() for values in lists],
+        [opened(pyarrow.dataset.dataset(path).filter(pc.field("a").isin(values))).read_version() for values in lists],
     ]
     with contextlib.suppress(ImportError):
         import polars
 
         scan = polars.scan_parquet(path)
-        versions.append([opened(scan.filter(polars.col("a").is_in(values))).version() for values in lists])
+        versions.append([opened(scan.filter(polars.col("a").is_in(values))).read_version() for values in lists])
     for one, two, again in versions:
         assert one == again != two
 
@@ -1019,7 +1023,7 @@ def test_what_is_said_of_files_that_are_replaced(tmp_path):
         raise EngineError(f"The file {path!r} cannot be read: is it gone?")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(source), "pieces", gone)
+        patch.setattr(type(source), "iter_pieces", gone)
         with pytest.raises(ReadError, match=r"is it gone\? The plan of .* on the same data: .* replaced.* pay again\."):
             stats.mean(rows, (-1, 1), 0.1, ledger=ledger)
     assert charges(account, lambda: stats.mean(scan_parquet(path), (-1, 1), 0.1, ledger=ledger))[0] == 0

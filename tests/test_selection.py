@@ -464,7 +464,7 @@ def test_a_search_shows_no_bar_and_is_retried_unpaid():
     """Bars of its candidates are left out, so that nothing of a run was shown when its reading failed."""
 
     class Once(Memory):
-        def blocks(self, *arguments):
+        def split_into_blocks(self, *arguments):
             if self.left:
                 self.left -= 1
                 raise OSError

@@ -447,12 +447,12 @@ def test_a_row_is_its_own_whatever_the_batch_and_wherever_it_is_kept():
     design = Design.of(Bounds([-1.0] * 7, [1.0] * 7), True, lambda batch: batch.y, loss_of("log", 3))
     query = design.gradient(rng.normal(0, 3, design.shape), 0.1)
     lazy = Memory(X, y, block=11).map(design.polar)
-    held = Memory(X, y).map(design.polar).held(np.float32)
+    held = Memory(X, y).map(design.polar).hold_in_memory(np.float32)
     whole = lazy.sum(query)
     assert np.array_equal(whole, held.sum(query))
     one_by_one = sum(Memory(X[i : i + 1], y[i : i + 1]).map(design.polar).sum(query) for i in range(300))
     assert np.array_equal(whole, one_by_one)
-    limit = query.sensitivity(query.widths(lazy.empty()), "add-remove")
+    limit = query.sensitivity(query.widths(lazy.make_empty_batch()), "add-remove")
     for i in range(300):
         image = Memory(X[i : i + 1], y[i : i + 1]).map(design.polar).sum(query)
         assert sum(int(entry) ** 2 for entry in image.ravel()) <= limit**2
@@ -670,7 +670,9 @@ def test_mapped_rows_are_counted_by_their_lengths():
         design = Design.of(Bounds(-1, 1).matched(3), intercept, lambda batch: batch.y, loss_of("log"))
         rows = Memory(X, y)
         counted = rows.sum(design.count())
-        assert 0 < counted[0] < 400 and counted == rows.map(design.polar).held(np.float32).sum(design.lengths())
+        assert 0 < counted[0] < 400 and counted == rows.map(design.polar).hold_in_memory(np.float32).sum(
+            design.lengths()
+        )
 
 
 def squared_noise(g):

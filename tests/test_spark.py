@@ -125,7 +125,7 @@ def test_the_checks_of_engines(spark):
         schema = ", ".join(f"{name} {kinds.get(name, 'double')}" for name in columns)
         cells = [*zip(*columns.values(), strict=True)]
         rows = from_spark(spark.createDataFrame(cells, schema).coalesce(1).persist(), target)
-        return rows if unit is None else rows.by(unit)
+        return rows if unit is None else rows.assign_units(unit)
 
     check_engine(make)
 
@@ -191,7 +191,7 @@ def first_cell():
 def test_samples_draw_coins_by_place(visits, collected):
     coins, query = Coins(b"k" * 32), outer()
     sample = from_spark(visits, "cost", FEATURES).sample(0.3, coins)
-    heads = np.array([coins.heads(place, place + 1, 0.3)[0] for place in collected.place])
+    heads = np.array([coins.look_up_heads(place, place + 1, 0.3)[0] for place in collected.place])
     taken = collected[heads]
     assert 0.2 * N < len(taken) < 0.4 * N
     assert same(sample.sum(query), Memory(taken[FEATURES], taken.cost).sum(query))
@@ -200,8 +200,8 @@ def test_samples_draw_coins_by_place(visits, collected):
 
 def test_blocks_are_disjoint_and_all_there_is(visits, collected):
     rows, coins, query = from_spark(visits, "cost", FEATURES), Coins(b"b" * 32), outer()
-    parts = [block.sum(query) for block in rows.blocks(3, coins)]
-    place = np.array([coins.words(place, place + 1)[0] % 3 for place in collected.place])
+    parts = [block.sum(query) for block in rows.split_into_blocks(3, coins)]
+    place = np.array([coins.look_up_words(place, place + 1)[0] % 3 for place in collected.place])
     for number, part in enumerate(parts):
         some = collected[place == number]
         assert same(part, Memory(some[FEATURES], some.cost).sum(query))
@@ -299,26 +299,29 @@ def test_units_are_the_same_bits(spark, frame):
     visits = spark.createDataFrame(lost[[*FEATURES, "cost", "person"]]).repartition(5).persist()
     coins, query = Coins(b"u" * 32), outer()
     whole = BoundedSum(query.left, norm=1.5, whole=True)
-    there = from_spark(visits, "cost").by("person")
+    there = from_spark(visits, "cost").assign_units("person")
     here = Memory(lost[FEATURES], lost.cost, unit=lost.person.to_numpy())
     assert there.columns == tuple(FEATURES) and there.width == 3
     assert there.count_replace_one() == here.count_replace_one() == N - N // 50
     for steps in (
-        lambda rows: rows.bounded(2, coins),
-        lambda rows: rows.sample(0.4, coins).shared(),
-        lambda rows: list(rows.blocks(2, coins))[1].bounded(1, coins),
+        lambda rows: rows.limit_rows_per_unit(2, coins),
+        lambda rows: rows.sample(0.4, coins).share_within_units(),
+        lambda rows: list(rows.split_into_blocks(2, coins))[1].limit_rows_per_unit(1, coins),
     ):
         assert same(steps(there).sum(query), steps(here).sum(query))
-    assert same(there.shared().sum(whole), here.shared().sum(whole))
+    assert same(there.share_within_units().sum(whole), here.share_within_units().sum(whole))
     texts = visits.selectExpr(*FEATURES, "cost", "concat('p', person) as person")
     named = Memory(lost[FEATURES], lost.cost, unit=lost.person.map(lambda p: None if p != p else f"p{p}").to_numpy())
-    assert same(from_spark(texts, "cost").by("person").shared().sum(query), named.shared().sum(query))
+    assert same(
+        from_spark(texts, "cost").assign_units("person").share_within_units().sum(query),
+        named.share_within_units().sum(query),
+    )
 
 
 def test_zero_and_minus_zero_are_one_unit(spark):
     frame = pd.DataFrame({"a": np.linspace(0, 1, 8), "person": [0.0, -0.0, 0.0, -0.0, np.nan, 7.0, -7.0, 0.0]})
-    rows = from_spark(spark.createDataFrame(frame).repartition(4)).by("person")
-    assert rows.bounded(1, Coins(b"z" * 32)).count_replace_one() == 3
+    rows = from_spark(spark.createDataFrame(frame).repartition(4)).assign_units("person")
+    assert rows.limit_rows_per_unit(1, Coins(b"z" * 32)).count_replace_one() == 3
 
 
 def test_columns_of_all_kinds_of_numbers(spark):
@@ -345,14 +348,14 @@ def present():
 
 
 def test_labels_keep_their_types(spark, visits, frame):
-    assert from_spark(visits, "kind", FEATURES).tally() == frame.kind.value_counts().to_dict()
+    assert from_spark(visits, "kind", FEATURES).count_labels() == frame.kind.value_counts().to_dict()
     cells = [(0.0, 1, True), (0.0, None, False), (0.0, 7, None), (0.0, 7, True)]
     data = spark.createDataFrame(cells, "x double, whole int, flag boolean").repartition(2)
     for target, counts in (("whole", {1: 1, 7: 2}), ("flag", {True: 2, False: 1})):
         rows = from_spark(data, target, ["x"])
-        found = rows.tally()
+        found = rows.count_labels()
         assert found == counts and {*map(type, found)} == {*map(type, counts)}
-    assert rows.coded([False, True]).tally() == {0.0: 1, 1.0: 2}
+    assert rows.encode_targets([False, True]).count_labels() == {0.0: 1, 1.0: 2}
 
 
 def test_features_can_be_mapped(visits, frame):
@@ -382,17 +385,17 @@ def test_what_is_not_there_is_refused_before_any_job(visits, spark):
         LinearRegression(bounds=BOUNDS).fit(from_spark(visits, "cost"))
     rows = from_spark(visits.selectExpr("a", "cost", "current_date() as day", "cast(a as decimal(5,1)) as dec"), "cost")
     with pytest.raises(ValueError, match="no columns"):
-        rows.by("person")
+        rows.assign_units("person")
     with pytest.raises(TypeError, match="type date"):
-        rows.by("day")
+        rows.assign_units("day")
     with pytest.raises(TypeError, match="type decimal"):
-        rows.by("dec")
+        rows.assign_units("dec")
     with pytest.raises(ValueError, match="target already"):
-        rows.by("cost")
+        rows.assign_units("cost")
     with pytest.raises(ValueError, match="no units"):
-        rows.shared()
+        rows.share_within_units()
     with pytest.raises(ValueError, match="once"):
-        from_spark(visits, "cost").by("person").by("a")
+        from_spark(visits, "cost").assign_units("person").assign_units("a")
     with pytest.raises(TypeError, match="neither numbers nor labels"):
         from_spark(visits.selectExpr("a", "current_date() as day"), "day")
 
@@ -418,8 +421,8 @@ def test_places_that_may_change_are_not_sampled_by(visits, plan):
     with pytest.raises(EngineError, match=r"persist\(\)"):
         from_spark(unsteady, "cost", FEATURES).sample(0.5, coins)
     with pytest.raises(EngineError, match=r"persist\(\)"):
-        from_spark(unsteady, "cost", FEATURES).blocks(2, coins)
-    from_spark(unsteady, "cost", [*FEATURES, "person"]).by("person").sample(0.5, coins)
+        from_spark(unsteady, "cost", FEATURES).split_into_blocks(2, coins)
+    from_spark(unsteady, "cost", [*FEATURES, "person"]).assign_units("person").sample(0.5, coins)
     kept = unsteady.persist()
     from_spark(kept, "cost", FEATURES).sample(0.5, coins)
     kept.unpersist()
@@ -558,7 +561,7 @@ class Huge:
     def sum(self, query):
         return np.array(self.total, dtype=object)
 
-    def tally(self):
+    def count_labels(self):
         return {"a": 1, 0.1: 2, float("inf"): 3, 1 << 60: 1}
 
 

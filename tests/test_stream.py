@@ -112,7 +112,7 @@ def Narrow(dataset, wanted, target):
 
 
 def coins(seed=3):
-    return Coins.fresh(Keystream.seeded(seed))
+    return Coins.draw_key(Keystream.seeded(seed))
 
 
 def x(batch):
@@ -174,7 +174,7 @@ def test_statistics_are_the_same_to_the_bit(source, folder, table):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_labels_as_they_are(source, folder, table):
-    rows = open_source(source, folder, table, ["ill", "age"]).expecting(numeric=False)
+    rows = open_source(source, folder, table, ["ill", "age"]).expect_types(numeric=False)
     here = Memory(table.select("ill", "age"), numeric=False)
 
     def known(batch):
@@ -182,24 +182,24 @@ def test_labels_as_they_are(source, folder, table):
 
     query = BoundedSum(OneHot(known, 1))
     assert rows.sum(query) == here.sum(query) > 100
-    assert rows.empty().X.shape == (0, 2)
+    assert rows.make_empty_batch().X.shape == (0, 2)
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_samples_blocks_and_classes(source, folder, table):
     rows = open_source(source, folder, table, FEATURES, "ill")
     here = Memory(table.select(FEATURES), table["ill"], labels=True)
-    assert rows.tally() == here.tally()
+    assert rows.count_labels() == here.count_labels()
     assert rows.count_replace_one() == N
-    rows, here = rows.coded(["yes", "no"]), here.coded(["yes", "no"])
-    assert rows.tally() == here.tally()
+    rows, here = rows.encode_targets(["yes", "no"]), here.encode_targets(["yes", "no"])
+    assert rows.count_labels() == here.count_labels()
     assert (rows.sum(BOTH) == here.sum(BOTH)).all()
     one, other = rows.sample(0.3, coins()), here.sample(0.3, coins())
     assert (one.sum(BOTH) == other.sum(BOTH)).all()
     assert one.count_replace_one() == other.count_replace_one() < N / 2
-    for mine, theirs in zip(rows.blocks(3, coins()), here.blocks(3, coins()), strict=True):
+    for mine, theirs in zip(rows.split_into_blocks(3, coins()), here.split_into_blocks(3, coins()), strict=True):
         assert (mine.sum(BOTH) == theirs.sum(BOTH)).all()
-        assert mine.tally() == theirs.tally()
+        assert mine.count_labels() == theirs.count_labels()
     seen = rows.map(lambda batch: np.column_stack([batch.X[:, 0] * 2, batch.X[:, 2]]), ["twice", "smoker"])
     assert seen.columns == ("twice", "smoker") and seen.width == 2
     assert (seen.sample(0.5, coins()).sum(PRODUCT) != 0).any()
@@ -208,26 +208,28 @@ def test_samples_blocks_and_classes(source, folder, table):
 @pytest.mark.parametrize("source", SOURCES)
 def test_units_over_pieces(source, folder, table):
     """Units have rows in several files: bounded, shared, clipped as a whole, sampled and blocked as in memory."""
-    rows = open_source(source, folder, table, [*FEATURES, "patient"], "cost").by("patient")
+    rows = open_source(source, folder, table, [*FEATURES, "patient"], "cost").assign_units("patient")
     here = Memory(table.select(*FEATURES, "patient"), table["cost"], unit="patient")
     assert rows.columns == tuple(FEATURES) and rows.unit == "patient"
     assert rows.count_replace_one() == here.count_replace_one() < N
     assert (rows.sum(BOTH) == here.sum(BOTH)).all()
     for limit in (1, 2, 5):
-        one, other = rows.bounded(limit, coins()), here.bounded(limit, coins())
+        one, other = rows.limit_rows_per_unit(limit, coins()), here.limit_rows_per_unit(limit, coins())
         assert (one.sum(BOTH) == other.sum(BOTH)).all()
         assert one.count_replace_one() == other.count_replace_one() > 700
-        one, other = one.shared(), other.shared()
+        one, other = one.share_within_units(), other.share_within_units()
         assert (one.sum(BOTH) == other.sum(BOTH)).all()
-    one, other = rows.shared(), here.shared()
+    one, other = rows.share_within_units(), here.share_within_units()
     for query in (PRODUCT, BOTH, TARGETS):
         total = one.sum(query)
         assert (total == other.sum(query)).all()
         assert not (total == rows.sum(query)).all()
         assert (one.sample(0.4, coins()).sum(query) == other.sample(0.4, coins()).sum(query)).all()
-    for mine, theirs in zip(one.blocks(3, coins()), other.blocks(3, coins()), strict=True):
+    for mine, theirs in zip(one.split_into_blocks(3, coins()), other.split_into_blocks(3, coins()), strict=True):
         assert (mine.sum(BOTH) == theirs.sum(BOTH)).all()
-        assert (mine.bounded(1, coins(4)).sum(PRODUCT) == theirs.bounded(1, coins(4)).sum(PRODUCT)).all()
+        assert (
+            mine.limit_rows_per_unit(1, coins(4)).sum(PRODUCT) == theirs.limit_rows_per_unit(1, coins(4)).sum(PRODUCT)
+        ).all()
 
 
 def test_units_are_compared_by_value(tmp_path):
@@ -238,7 +240,7 @@ def test_units_are_compared_by_value(tmp_path):
     pq.write_table(pa.table({"x": [6.0], "u": pa.array([True])}), tmp_path / "c.parquet")
     rows = scan_parquet(tmp_path, unit="u")
     assert len(rows.index) == 4 and sorted(rows.index.counts) == [1, 1, 1, 2]
-    assert rows.bounded(1, coins()).count_replace_one() == 4
+    assert rows.limit_rows_per_unit(1, coins()).count_replace_one() == 4
     units = np.array([7, big, big + 1, 7.0, None, True], dtype=object)
     here = Memory(np.arange(1.0, 7)[:, None], unit=units)
     assert (rows.sample(0.5, coins()).sum(PRODUCT) == here.sample(0.5, coins()).sum(PRODUCT)).all()
@@ -252,7 +254,7 @@ def test_units_of_text_in_dictionaries(tmp_path):
     pq.write_table(pa.table({"x": [4.0, 5, 6], "u": second, "k": second}), tmp_path / "b.parquet")
     rows = scan_parquet(tmp_path, target="k", unit="u")
     assert sorted(rows.index._known) == ["a", "b", "c"]
-    assert rows.tally() == {"a": 2, "b": 2, "c": 1}
+    assert rows.count_labels() == {"a": 2, "b": 2, "c": 1}
 
 
 LABELS = {
@@ -302,13 +304,13 @@ def test_only_the_columns_needed_are_read(folder):
     rows = scan_parquet(str(folder / "rows-*.parquet"), "cost", columns=["dose", "age"])
     assert rows.columns == ("dose", "age")
     asked = []
-    pieces = rows._source.pieces
-    rows._source.pieces = lambda numbers, labels, size: (
+    pieces = rows._source.iter_pieces
+    rows._source.iter_pieces = lambda numbers, labels, size: (
         asked.append((*numbers, *labels)) or pieces(numbers, labels, size)
     )
     rows.sum(PRODUCT)
-    rows.tally()
-    rows.by("patient").shared().sum(PRODUCT)
+    rows.count_labels()
+    rows.assign_units("patient").share_within_units().sum(PRODUCT)
     assert asked == [("dose", "age", "cost"), ("cost",), ("patient",), ("dose", "age", "cost", "patient")]
 
 
@@ -316,8 +318,8 @@ def test_a_fit_reads_as_often_as_it_sums(folder, monkeypatch):
     """With bounds given, AdaSSP reads once."""
     rows = scan_parquet(str(folder / "rows-*.parquet"), "cost", columns=FEATURES)
     readings = []
-    pieces = rows._source.pieces
-    rows._source.pieces = lambda *asked: readings.append(asked) or pieces(*asked)
+    pieces = rows._source.iter_pieces
+    rows._source.iter_pieces = lambda *asked: readings.append(asked) or pieces(*asked)
     LinearRegression(method="adassp", bounds=BOUNDS, n=N, random_state=1).fit(rows)
     assert len(readings) == 1
 
@@ -325,18 +327,18 @@ def test_a_fit_reads_as_often_as_it_sums(folder, monkeypatch):
 def test_held_and_kept_rows_are_the_same(folder, table):
     rows = scan_parquet(str(folder / "rows-*.parquet"), "cost", columns=FEATURES)
     here = Memory(table.select(FEATURES), table["cost"])
-    for some in (rows.held(np.float64), rows.keep()):
+    for some in (rows.hold_in_memory(np.float64), rows.cache_images()):
         assert isinstance(some, Memory) and some.columns == tuple(FEATURES)
         assert (some.sample(0.2, coins()).sum(BOTH) == here.sample(0.2, coins()).sum(BOTH)).all()
-    assert not isinstance(rows.sample(0.2, coins()).held(), Memory)  # places would be lost
-    units = scan_parquet(str(folder / "rows-*.parquet"), "cost", columns=FEATURES, unit="patient").shared()
-    theirs = Memory(table.select(*FEATURES, "patient"), table["cost"], unit="patient").shared()
+    assert not isinstance(rows.sample(0.2, coins()).hold_in_memory(), Memory)  # places would be lost
+    units = scan_parquet(str(folder / "rows-*.parquet"), "cost", columns=FEATURES, unit="patient").share_within_units()
+    theirs = Memory(table.select(*FEATURES, "patient"), table["cost"], unit="patient").share_within_units()
     for query in (PRODUCT, TARGETS):
-        assert (units.held().sample(0.2, coins()).sum(query) == theirs.sample(0.2, coins()).sum(query)).all()
+        assert (units.hold_in_memory().sample(0.2, coins()).sum(query) == theirs.sample(0.2, coins()).sum(query)).all()
     csv = scan_csv(folder / "rows-0.csv", "cost", columns=FEATURES)
-    assert csv.keep() is csv  # how many rows there are is not known yet
+    assert csv.cache_images() is csv  # how many rows there are is not known yet
     csv.sum(PRODUCT)
-    assert isinstance(csv.keep(), Memory)
+    assert isinstance(csv.cache_images(), Memory)
 
 
 def test_no_rows_at_all(tmp_path, table):
@@ -345,9 +347,11 @@ def test_no_rows_at_all(tmp_path, table):
     model = LinearRegression(bounds=BOUNDS, random_state=1)
     coef = model.fit(table.slice(0, 0).select(FEATURES), table["cost"].slice(0, 0)).coef_.copy()
     assert (model.fit(rows).coef_ == coef).all() and np.isfinite(coef).all()
-    assert rows.count_replace_one() == 0 and rows.tally() == {}
-    units = rows.by("patient")
-    assert not units.bounded(2, coins()).sum(BOTH).any() and not units.shared().sum(TARGETS).any()
+    assert rows.count_replace_one() == 0 and rows.count_labels() == {}
+    units = rows.assign_units("patient")
+    assert (
+        not units.limit_rows_per_unit(2, coins()).sum(BOTH).any() and not units.share_within_units().sum(TARGETS).any()
+    )
 
 
 def test_tables_are_given_to_fit_directly(folder, table):
@@ -369,13 +373,13 @@ def test_what_is_no_number(folder, table):
         LinearRegression(bounds=BOUNDS).fit(rows)
     text = scan_parquet(folder / "whole.pq", "ill", FEATURES)
     with pytest.raises(TypeError, match=r"'ill' is of type .*string"):
-        text.expecting()
-    text.expecting(labels=True)
+        text.expect_types()
+    text.expect_types(labels=True)
     dates = pa.table({"x": [1.0], "day": pa.array([0], pa.date32())})
     with pytest.raises(TypeError, match="'day' is neither numbers nor text"):
         opened(dates, "day")
     with pytest.raises(TypeError, match="'day' must be a column of its own"):
-        opened(dates, "x").by("day")
+        opened(dates, "x").assign_units("day")
     with pytest.raises(TypeError, match="give its name"):
         opened(dates, [1.0])
     assert opened(np.ones((3, 2))) is None and opened(table) is None
@@ -449,7 +453,7 @@ def test_csv_cells(tmp_path):
     with pytest.raises(EngineError, match="'x' is of type"):
         scan_csv(tmp_path)
     both = scan_csv(tmp_path, "s", types={"x": "number", "s": "text"})
-    assert both.tally()["7"] == 1 and (both.sum(PRODUCT) != 0).all()
+    assert both.count_labels()["7"] == 1 and (both.sum(PRODUCT) != 0).all()
 
 
 def test_csv_truths_and_whole_numbers(tmp_path):
@@ -457,7 +461,7 @@ def test_csv_truths_and_whole_numbers(tmp_path):
     lines = ["yes,k,n,u", *["true,True,1,7"] * 300_000, "false,FALSE,2,8", "maybe,maybe,maybe,maybe"]
     (tmp_path / "a.csv").write_text("\n".join(lines))
     rows = scan_csv(tmp_path / "a.csv", "k", ["yes", "n"], unit="u")
-    assert rows.tally() == {True: 300_000, False: 1} and len(rows.index) == 2
+    assert rows.count_labels() == {True: 300_000, False: 1} and len(rows.index) == 2
     X = np.column_stack([np.r_[np.ones(300_000), 0], np.r_[np.ones(300_000), 2]])
     assert (scan_csv(tmp_path / "a.csv", columns=["yes", "n"]).sum(PRODUCT) == Memory(X).sum(PRODUCT)).all()
 
@@ -465,8 +469,8 @@ def test_csv_truths_and_whole_numbers(tmp_path):
 def test_csv_text_that_looks_missing_is_text(tmp_path):
     (tmp_path / "a.csv").write_text('x,k,u\n1,NA,null\n2,nan,null\n3,,NA\n4,"",\n5,b,\n')
     rows = scan_csv(tmp_path / "a.csv", "k", ["x"], unit="u")
-    assert rows.tally() == {"NA": 1, "nan": 1} and sorted(rows.index._known) == ["NA", "null"]
-    assert scan_csv(tmp_path / "a.csv", "k", ["x"]).tally() == {"NA": 1, "nan": 1, "b": 1}
+    assert rows.count_labels() == {"NA": 1, "nan": 1} and sorted(rows.index._known) == ["NA", "null"]
+    assert scan_csv(tmp_path / "a.csv", "k", ["x"]).count_labels() == {"NA": 1, "nan": 1, "b": 1}
 
 
 def test_a_csv_row_of_another_width_shows_no_value(tmp_path):
@@ -529,7 +533,7 @@ def test_row_groups_are_pieces_as_soon_as_there_is_one_for_each_core(tmp_path, m
     source = Parquet(tmp_path / "a.parquet")
     for cores, apart in ((2, True), (4, True), (5, False)):
         monkeypatch.setattr("discreet.engines.stream.parquet._cores", lambda cores=cores: cores)
-        pieces = list(source.pieces(["x"], [], 100))
+        pieces = list(source.iter_pieces(["x"], [], 100))
         assert all(isinstance(piece, parquet._Groups) for piece in pieces) is apart
         assert next(place for piece in pieces for place, _ in piece()) == 0
         assert sum(batch.num_rows for piece in pieces for _, batch in piece()) == 4000
@@ -567,13 +571,13 @@ def test_files_that_change(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"x": [1.0, 2.0]}), path)
     rows = scan_parquet(path)
-    first = rows.version()
+    first = rows.read_version()
     rows.sum(PRODUCT)
     pq.write_table(pa.table({"x": [1.0, 3.0]}), path)
     os.utime(path, ns=(1, 1))
     with pytest.raises(EngineError, match=r"a\.parquet' changed"):
         rows.sum(PRODUCT)
-    assert scan_parquet(path).version() != first == rows.version()
+    assert scan_parquet(path).read_version() != first == rows.read_version()
     os.remove(path)
     with pytest.raises(EngineError, match="is it gone"):
         rows.sum(PRODUCT)
@@ -639,6 +643,6 @@ def test_the_contract_of_engines(source, tmp_path):
             return scan_csv(f"{path}.csv", target, unit=unit)
         given = {"polars": table.lazy, "arrow": table.to_arrow, "duckdb": lambda: duckdb.from_arrow(table.to_arrow())}
         rows = opened(given[source](), target)
-        return rows if unit is None else rows.by(unit)
+        return rows if unit is None else rows.assign_units(unit)
 
     check_engine(make)

@@ -35,7 +35,7 @@ from .variants import gaussian
 
 
 def coins(seed=1):
-    return Coins.fresh(Keystream.seeded(seed))
+    return Coins.draw_key(Keystream.seeded(seed))
 
 
 # Who is who -------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def everything(rows):
 @pytest.mark.parametrize("limit", [1, 2, 5])
 def test_at_most_the_limit_is_kept_and_all_of_those_with_less(limit):
     X, y, people = rows_of()
-    kept = Memory(X, y, unit=people).bounded(limit, coins())
+    kept = Memory(X, y, unit=people).limit_rows_per_unit(limit, coins())
     assert kept.count_replace_one() == np.minimum(np.bincount(people), limit).sum()
 
 
@@ -111,7 +111,7 @@ def test_what_is_kept_of_a_unit_depends_on_its_own_rows_alone():
     X, y, people = rows_of()
     some = people % 2 == 0
     key = coins()
-    words = key.of_units(grouped(np.arange(90))[1])
+    words = key.look_up_unit_words(grouped(np.arange(90))[1])
     mark = marks([*X.T, y], key, words[people])
     among_all = first_of_each(people.astype(np.int64), mark, 2)
     alone = marks([*X[some].T, y[some]], key, words[people[some]])
@@ -119,12 +119,12 @@ def test_what_is_kept_of_a_unit_depends_on_its_own_rows_alone():
     assert np.array_equal(among_all[some], by_themselves)
     order = np.random.default_rng(3).permutation(len(X))
     one, other = Memory(X, y, unit=people), Memory(X[order], y[order], unit=people[order])
-    assert everything(one.bounded(2, key)) == everything(other.bounded(2, key))
+    assert everything(one.limit_rows_per_unit(2, key)) == everything(other.limit_rows_per_unit(2, key))
 
 
 def test_equal_rows_of_a_unit_are_not_kept_all_at_once():
     X = np.ones((50, 2))
-    assert Memory(X, X[:, 0], unit=np.zeros(50, int)).bounded(3, coins()).count_replace_one() == 3
+    assert Memory(X, X[:, 0], unit=np.zeros(50, int)).limit_rows_per_unit(3, coins()).count_replace_one() == 3
 
 
 def test_each_row_of_a_unit_is_as_likely_to_be_kept():
@@ -133,7 +133,7 @@ def test_each_row_of_a_unit_is_as_likely_to_be_kept():
     All units hold the same four rows: what is kept of one says nothing of another.
     """
     X, people = np.tile([[0.25, 1.0], [0.25, 0.5], [0.0, 0.5], [1.0, 0.5]], (4000, 1)), np.repeat(np.arange(4000), 4)
-    kept = Memory(X, X[:, 0] + X[:, 1], unit=people).bounded(1, coins()).targets()
+    kept = Memory(X, X[:, 0] + X[:, 1], unit=people).limit_rows_per_unit(1, coins()).targets()
     shares_of = [np.mean(kept == total) for total in (1.25, 0.75, 0.5, 1.5)]
     assert np.abs(np.array(shares_of) - 0.25).max() < 6 * np.sqrt(0.25 * 0.75 / 4000)
 
@@ -143,7 +143,11 @@ def test_rows_of_nobody_count_for_nothing():
     nobody = np.arange(len(X)) % 7 == 0
     with_none = [None if none else int(person) for person, none in zip(people, nobody, strict=True)]
     left = Memory(X[~nobody], y[~nobody], unit=people[~nobody])
-    for make in (lambda rows: rows.bounded(2, coins()), lambda rows: rows.shared(), lambda rows: rows):
+    for make in (
+        lambda rows: rows.limit_rows_per_unit(2, coins()),
+        lambda rows: rows.share_within_units(),
+        lambda rows: rows,
+    ):
         assert everything(make(Memory(X, y, unit=with_none))) == everything(make(left))
 
 
@@ -175,9 +179,9 @@ def test_the_rows_of_a_unit_add_no_more_than_one_row_may(rows, seed, name, scale
     X = rng.choice([-1.0, 1.0, 0.3, -0.1], (rows, 3)) * scale
     y = rng.choice([-1.0, 1.0], rows) * scale
     query = QUERIES[name]
-    unit = Memory(X, y, unit=np.zeros(rows, int), block=16).shared()
+    unit = Memory(X, y, unit=np.zeros(rows, int), block=16).share_within_units()
     total = np.asarray(unit.sum(query))
-    limit = query.sensitivity(query.widths(unit.empty()), "add-remove")
+    limit = query.sensitivity(query.widths(unit.make_empty_batch()), "add-remove")
     assert np.sum(np.abs(total.astype(object)) ** query.order) <= limit**query.order
     if query.symmetric:
         assert np.array_equal(total, total.T)
@@ -217,11 +221,11 @@ def test_rows_and_promise_are_of_the_same_unit():
 @pytest.mark.parametrize("kind", [lambda table: table, polars.from_pandas])
 def test_units_beyond_what_floats_hold_are_told_apart(kind):
     table = pd.DataFrame({"x": [1.0, 0.5, 0.25], "person": [2**60, 2**60 + 1, 2**60]})
-    for rows in (Memory(kind(table), unit="person"), Memory(kind(table)).by("person")):
+    for rows in (Memory(kind(table), unit="person"), Memory(kind(table)).assign_units("person")):
         assert len(rows._units.names) == 2 and rows.columns == ("x",)
     array = Memory(np.array([[1, 2**60], [2, 2**60 + 1]]))
     array.columns = array._table.columns = ("x", "person")
-    assert len(array.by("person")._units.names) == 2
+    assert len(array.assign_units("person")._units.names) == 2
 
 
 # The promise ------------------------------------------------------------------------------------------
@@ -322,11 +326,11 @@ def test_audit_of_a_model_for_units(limit):
 
 def test_samples_and_blocks_go_by_units():
     X, y, people = rows_of()
-    rows = Memory(X, y, unit=people).bounded(100, coins())
+    rows = Memory(X, y, unit=people).limit_rows_per_unit(100, coins())
     lot = rows.sample(0.3, coins(2))
     drawn = set(lot._units.codes)
     assert lot.count_replace_one() == np.isin(people, list(drawn)).sum()
-    blocks = list(rows.blocks(4, coins(3)))
+    blocks = list(rows.split_into_blocks(4, coins(3)))
     held = [set(block._units.codes) for block in blocks]
     assert len(set.union(*held)) == np.sum([len(some) for some in held]) == len(np.unique(people))
 

@@ -68,7 +68,7 @@ def check_sums(make: Make) -> None:
     """Totals are those of memory, missing values included."""
     rows, memory = _both(make)
     assert (rows.width, tuple(rows.columns)) == (memory.width, memory.columns), "features are not the columns left"
-    assert rows.empty().X.shape == (0, rows.width) and rows.empty().y is not None
+    assert rows.make_empty_batch().X.shape == (0, rows.width) and rows.make_empty_batch().y is not None
     for query in (*_queries(), Together(tuple(_queries())[:3])):
         _same(rows, memory, query, "a sum differs from that in memory")
     assert rows.count_replace_one() == memory.count_replace_one(), "rows are counted otherwise"
@@ -82,8 +82,8 @@ def check_places(make: Make) -> None:
     query = next(_queries())
     for rate in (0.0, 0.3, 1.0):
         _same(rows.sample(rate, _coins(1)), memory.sample(rate, _coins(1)), query, "a sample is not by places")
-    blocks = list(rows.blocks(3, _coins(2)))
-    for ours, theirs in zip(blocks, memory.blocks(3, _coins(2)), strict=True):
+    blocks = list(rows.split_into_blocks(3, _coins(2)))
+    for ours, theirs in zip(blocks, memory.split_into_blocks(3, _coins(2)), strict=True):
         _same(ours, theirs, query, "blocks are not by places")
     again = rows.sample(0.3, _coins(1)).sample(0.5, _coins(3))
     _same(
@@ -92,7 +92,7 @@ def check_places(make: Make) -> None:
         query,
         "a sample of a sample is not by the places that rows had at first",
     )
-    second, other = (list(some.blocks(3, _coins(2)))[1].sample(0.5, _coins(3)) for some in (rows, memory))
+    second, other = (list(some.split_into_blocks(3, _coins(2)))[1].sample(0.5, _coins(3)) for some in (rows, memory))
     _same(second, other, query, "a sample of a block is not by the places that rows had at first")
     lot = rows.sample(0.3, _coins(1))
     assert np.array_equal(lot.sum(query), lot.sum(query)), "a sample is another one when it is read again"
@@ -103,8 +103,8 @@ def check_targets(make: Make) -> None:
     columns = _table()
     rows, memory = make(_only(columns, "label"), "label", None), _memory(columns, "label", labels=True)
     for query in list(_queries())[:2]:
-        _same(rows.coded(["a", "b"]), memory.coded(["a", "b"]), query, "labels are coded otherwise")
-    assert dict(rows.tally()) == dict(memory.tally()), "labels are counted otherwise"
+        _same(rows.encode_targets(["a", "b"]), memory.encode_targets(["a", "b"]), query, "labels are coded otherwise")
+    assert dict(rows.count_labels()) == dict(memory.count_labels()), "labels are counted otherwise"
 
 
 def check_maps(make: Make) -> None:
@@ -136,25 +136,39 @@ def check_units_of_engine(make: Make) -> None:
         assert "person" not in rows.columns, "the column of units is still a feature"
         for query in _queries():
             for limit in (1, 2):
-                kept = rows.bounded(limit, _coins(4))
-                _same(kept, memory.bounded(limit, _coins(4)), query, f"not the {limit} rows of a unit that rank first")
-            shared = rows.shared()
-            _same(shared, memory.shared(), query.divisible(), "units do not share as in memory")
+                kept = rows.limit_rows_per_unit(limit, _coins(4))
+                _same(
+                    kept,
+                    memory.limit_rows_per_unit(limit, _coins(4)),
+                    query,
+                    f"not the {limit} rows of a unit that rank first",
+                )
+            shared = rows.share_within_units()
+            _same(shared, memory.share_within_units(), query.divisible(), "units do not share as in memory")
         whole = BoundedSum(_features, norm=1.0, whole=True)
-        _same(rows.shared(), memory.shared(), whole, "the sum of a unit is not clipped as a whole")
+        _same(
+            rows.share_within_units(), memory.share_within_units(), whole, "the sum of a unit is not clipped as a whole"
+        )
 
 
 def check_naming_of_units(make: Make) -> None:
     """A unit is named once, by a column, which is no feature then; once units are bounded, rows are rows."""
     rows, memory = _both(make)
     assert rows.unit is None, "rows that were told of no unit have one"
-    ours, theirs = rows.by("visits"), memory.by("visits")
+    ours, theirs = rows.assign_units("visits"), memory.assign_units("visits")
     assert (ours.unit, ours.width, tuple(ours.columns)) == ("visits", 2, ("age", "weight")), "the unit is a feature"
     query = BoundedSum(_features, norm=1.5, name="sums")
-    _same(ours.shared(), theirs.shared(), query.divisible(), "units that a method names do not share as in memory")
+    _same(
+        ours.share_within_units(),
+        theirs.share_within_units(),
+        query.divisible(),
+        "units that a method names do not share as in memory",
+    )
     assert ours.count_replace_one() == theirs.count_replace_one(), "rows of units are counted otherwise"
-    assert ours.shared().unit is None and ours.bounded(2, _coins(4)).unit is None, "bounded rows have a unit still"
-    assert _raises(ValueError, lambda: rows.by("nobody")), "a unit may be a column that is not there"
+    assert ours.share_within_units().unit is None and ours.limit_rows_per_unit(2, _coins(4)).unit is None, (
+        "bounded rows have a unit still"
+    )
+    assert _raises(ValueError, lambda: rows.assign_units("nobody")), "a unit may be a column that is not there"
     assert rows.unit is None and rows.width == 3, "naming a unit changed the rows that it was asked of"
 
 
@@ -163,9 +177,14 @@ def check_samples_of_units(make: Make) -> None:
     columns = _table()
     rows, memory = make(_only(columns, "cost", "person"), "cost", "person"), _memory(columns, "cost", unit="person")
     query = next(_queries())
-    for ours, theirs in ((rows.shared(), memory.shared()), (rows.bounded(2, _coins(4)), memory.bounded(2, _coins(4)))):
+    for ours, theirs in (
+        (rows.share_within_units(), memory.share_within_units()),
+        (rows.limit_rows_per_unit(2, _coins(4)), memory.limit_rows_per_unit(2, _coins(4))),
+    ):
         _same(ours.sample(0.4, _coins(1)), theirs.sample(0.4, _coins(1)), query, "a sample is not by units")
-        for one, other in zip(ours.blocks(3, _coins(2)), theirs.blocks(3, _coins(2)), strict=True):
+        for one, other in zip(
+            ours.split_into_blocks(3, _coins(2)), theirs.split_into_blocks(3, _coins(2)), strict=True
+        ):
             _same(one, other, query, "blocks are not by units")
 
 
@@ -178,21 +197,23 @@ def check_nothing_there(make: Make) -> None:
         return
     for query in _queries():
         total = rows.sum(query)
-        assert not np.any(total) and total.shape == query(rows.empty()).shape
+        assert not np.any(total) and total.shape == query(rows.make_empty_batch()).shape
 
 
 def check_uses(make: Make) -> None:
     """Rows are told what they are for: nothing changes but what may be asked; text is no number."""
     rows, memory = _both(make)
     for query in list(_queries())[:3]:
-        _same(rows.expecting(), memory, query, "rows for a use of them have other sums")
+        _same(rows.expect_types(), memory, query, "rows for a use of them have other sums")
     columns = _table()
-    made = make(_only(columns, "label"), "label", None).expecting(labels=True)
+    made = make(_only(columns, "label"), "label", None).expect_types(labels=True)
     labelled = _memory(columns, "label", labels=True)
-    assert dict(made.tally()) == dict(labelled.tally()), "rows for a classifier have other labels"
-    codes = labelled.coded(["a", "b"])
-    _same(made.expecting(labels=True).coded(["a", "b"]), codes, next(_queries()), "labels are coded otherwise")
-    coded = made.coded(["a", "b"]).expecting()  # numbers by now
+    assert dict(made.count_labels()) == dict(labelled.count_labels()), "rows for a classifier have other labels"
+    codes = labelled.encode_targets(["a", "b"])
+    _same(
+        made.expect_types(labels=True).encode_targets(["a", "b"]), codes, next(_queries()), "labels are coded otherwise"
+    )
+    coded = made.encode_targets(["a", "b"]).expect_types()  # numbers by now
     _same(coded, codes, next(_queries()), "rows with codes for targets are not rows of numbers")
 
 
@@ -200,26 +221,31 @@ def check_holding(make: Make) -> None:
     """Rows that are held or kept are the same rows, with their units and places; or they are left as they are."""
     rows, memory = _both(make)
     queries = list(_queries())
-    for made in (rows.held(), rows.keep(), rows.held().keep(), rows.map(_halved).held()):
+    for made in (
+        rows.hold_in_memory(),
+        rows.cache_images(),
+        rows.hold_in_memory().cache_images(),
+        rows.map(_halved).hold_in_memory(),
+    ):
         assert made.width == rows.width, "rows that are held have another width"
     for query in queries:
-        kept = rows.keep()
-        for made in (rows.held(), kept, kept):  # the second time what was kept is read
+        kept = rows.cache_images()
+        for made in (rows.hold_in_memory(), kept, kept):  # the second time what was kept is read
             _same(made, memory, query, "rows that are held or kept have other sums")
         halves = rows.map(_halved)
-        _same(halves.held(), memory.map(_halved), query, "features that are held are not those of the map")
+        _same(halves.hold_in_memory(), memory.map(_halved), query, "features that are held are not those of the map")
         _same(kept.map(_halved), memory.map(_halved), query, "what is kept outlives a map")
         _same(rows, memory, query, "holding rows changed them")
     people = make(_only(_table(), "cost", "person"), "cost", "person")
     _same(
-        people.shared().held(),
-        _memory(_table(), "cost", unit="person").shared(),
+        people.share_within_units().hold_in_memory(),
+        _memory(_table(), "cost", unit="person").share_within_units(),
         queries[0].divisible(),
         "rows that are held forget their units",
     )
     if not _refuses(rows.check_places):
         lot = memory.sample(0.3, _coins(1))
-        _same(rows.held().sample(0.3, _coins(1)), lot, queries[0], "rows that are held lose their places")
+        _same(rows.hold_in_memory().sample(0.3, _coins(1)), lot, queries[0], "rows that are held lose their places")
 
 
 def check_refusal_of_places(make: Make) -> None:
@@ -227,7 +253,7 @@ def check_refusal_of_places(make: Make) -> None:
     rows, _ = _both(make)
     if not _refuses(rows.check_places):
         return
-    drawn = (lambda: rows.sample(0.3, _coins(1)), lambda: next(iter(rows.blocks(3, _coins(2)))))
+    drawn = (lambda: rows.sample(0.3, _coins(1)), lambda: next(iter(rows.split_into_blocks(3, _coins(2)))))
     assert all(map(_refuses, drawn)), "rows without places that stay are sampled by them"
     people = make(_only(_table(), "cost", "person"), "cost", "person")
     assert not _refuses(people.check_places), "rows of units are refused, which need no places"
@@ -258,15 +284,15 @@ def check_roles(make: Make) -> None:
     made = [
         make(_only(columns, "cost"), "cost", None),
         make(_only(columns, "cost"), None, None),
-        make(_only(columns, "label"), "label", None).expecting(labels=True),
-        make(_only(columns, "cost"), "cost", None).by("visits"),
+        make(_only(columns, "label"), "label", None).expect_types(labels=True),
+        make(_only(columns, "cost"), "cost", None).assign_units("visits"),
     ]
-    roles = [rows.roles() for rows in made]
+    roles = [rows.describe_roles() for rows in made]
     texts = all(len(one) == 3 and all(isinstance(text, str) for text in one) for one in roles)
     assert texts, "roles are three texts: the target, its type, the unit"
     facts = {repr((rows.columns, one, _version(rows))) for rows, one in zip(made, roles, strict=True)}
     assert len(facts) == len(made), "rows whose columns have other roles look the same"
-    again = make(_only(columns, "cost"), "cost", None).roles()
+    again = make(_only(columns, "cost"), "cost", None).describe_roles()
     assert again == roles[0], "roles are not a matter of columns alone"
 
 
@@ -274,10 +300,20 @@ def check_adder(make: Make) -> None:
     """What adds the noise goes with the rows, whatever is made of them."""
     rows, _ = _both(make)
     rows.adder = adder = object()
-    made = [rows.map(_halved), rows.expecting(), rows.held(), rows.keep(), rows.by("visits"), rows.coded([0.5])]
-    made += [rows.by("visits").shared(), rows.by("visits").bounded(1, _coins(4))]
+    made = [
+        rows.map(_halved),
+        rows.expect_types(),
+        rows.hold_in_memory(),
+        rows.cache_images(),
+        rows.assign_units("visits"),
+        rows.encode_targets([0.5]),
+    ]
+    made += [
+        rows.assign_units("visits").share_within_units(),
+        rows.assign_units("visits").limit_rows_per_unit(1, _coins(4)),
+    ]
     if not _refuses(rows.check_places):
-        made += [rows.sample(0.5, _coins(1)), *rows.blocks(2, _coins(2))]
+        made += [rows.sample(0.5, _coins(1)), *rows.split_into_blocks(2, _coins(2))]
     assert all(one.adder is adder for one in made), (
         "what adds the noise to these rows is forgotten by what is made of them"
     )
@@ -286,7 +322,7 @@ def check_adder(make: Make) -> None:
 def check_silence(make: Make) -> None:
     """Neither the number of rows nor a value shows in what an engine says of itself; and rows are not copied."""
     rows, _ = _both(make)
-    said = repr(rows) + str(rows) + repr(rows.roles())
+    said = repr(rows) + str(rows) + repr(rows.describe_roles())
     assert str(len(_table()["cost"])) not in said and "0.625" not in said, "an engine tells of its rows"
     assert _raises(TypeError, lambda: pickle.dumps(rows)), "rows can be pickled"
     assert _raises(TypeError, lambda: copy.deepcopy(rows)), "rows can be copied"
@@ -332,7 +368,7 @@ def _raises(error: type[Exception], work: Callable[[], Any]) -> bool:
 def _version(rows: Any) -> str | None:
     """The version of rows; none where they have none."""
     try:
-        version: str | None = rows.version()
+        version: str | None = rows.read_version()
     except NotSupported:
         return None
     return version
@@ -378,4 +414,4 @@ def _same(rows: Any, memory: Memory, query: Any, otherwise: str) -> None:
 
 
 def _coins(seed: int) -> Coins:
-    return Coins.fresh(Keystream.seeded(seed))
+    return Coins.draw_key(Keystream.seeded(seed))

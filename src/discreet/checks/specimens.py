@@ -234,17 +234,17 @@ class Spy(BaseRows):
         self.whole: list[int] = []  # how many rows there were, where they were read as they are
         self._images: tuple[Image, ...] = ()
 
-    def empty(self) -> Batch:
+    def make_empty_batch(self) -> Batch:
         """A batch without rows."""
-        return self._rows.empty()
+        return self._rows.make_empty_batch()
 
     def count_replace_one(self) -> int:
         """The number of rows."""
         return self._rows.count_replace_one()
 
-    def coded(self, classes: Any) -> Spy:
+    def encode_targets(self, classes: Any) -> Spy:
         """The same rows with codes for targets, spied on too."""
-        return self._spied(self._rows.coded(classes))
+        return self._spied(self._rows.encode_targets(classes))
 
     def map(self, image: Image, columns: Any = None) -> Spy:
         """Rows of features, spied on too: what is asked of them is noted as a question about these rows."""
@@ -252,22 +252,22 @@ class Spy(BaseRows):
         spy._images = (*self._images, image)
         return spy
 
-    def tally(self) -> dict[Any, int]:
+    def count_labels(self) -> dict[Any, int]:
         """Counts of labels, noted."""
         self.watched.append(self._watch())
-        return self._rows.tally()
+        return self._rows.count_labels()
 
-    def by(self, unit: str) -> Spy:
+    def assign_units(self, unit: str) -> Spy:
         """Rows of units, spied on too."""
-        return self._spied(self._rows.by(unit))
+        return self._spied(self._rows.assign_units(unit))
 
-    def bounded(self, limit: int, coins: Any) -> Spy:
+    def limit_rows_per_unit(self, limit: int, coins: Any) -> Spy:
         """At most so many rows of each unit, spied on too."""
-        return self._spied(self._rows.bounded(limit, coins))
+        return self._spied(self._rows.limit_rows_per_unit(limit, coins))
 
-    def shared(self) -> Spy:
+    def share_within_units(self) -> Spy:
         """Rows that share what their unit may add, spied on too."""
-        return self._spied(self._rows.shared())
+        return self._spied(self._rows.share_within_units())
 
     def _spied(self, rows: Memory) -> Spy:
         spy = Spy(rows, self._watch)
@@ -279,19 +279,19 @@ class Spy(BaseRows):
         self.watched.append(self._watch())
         return self._spied(self._rows.sample(rate, coins))
 
-    def blocks(self, count: int, coins: Any) -> Iterator[Spy]:
+    def split_into_blocks(self, count: int, coins: Any) -> Iterator[Spy]:
         """Blocks whose sums are noted too."""
-        for block in self._rows.blocks(count, coins):
+        for block in self._rows.split_into_blocks(count, coins):
             yield self._spied(block)
 
-    def arrays(self) -> int:
+    def count_arrays(self) -> int:
         """How many arrays hold the rows."""
-        return self._rows.arrays()
+        return self._rows.count_arrays()
 
-    def tables(self) -> tuple[NDArray[Any], ...]:
+    def read_arrays(self) -> tuple[NDArray[Any], ...]:
         """The rows as they are, noted."""
         self.watched.append(self._watch())
-        tables = self._rows.tables()
+        tables = self._rows.read_arrays()
         self.whole.append(len(tables[0]))
         return tables
 

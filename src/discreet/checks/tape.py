@@ -250,20 +250,20 @@ class _Hooks:
     @contextmanager
     def set(self) -> Iterator[None]:
         """Within it, they stand in."""
-        fresh = Coins.fresh
+        fresh = Coins.draw_key
         with ExitStack() as stack:
             for module, name, place in SCALES:
                 stack.enter_context(patch.object(module, name, self._read_scale(getattr(module, name), place)))
             stack.enter_context(_replaced({function: self._answered(function) for function in (*ADDITIVE, *CHOICES)}))
             for owner, name, hook in (
-                (Coins, "fresh", lambda rng: self._swap(fresh(rng))),
+                (Coins, "draw_key", lambda rng: self._swap(fresh(rng))),
                 (Curator, "_answer", self._on_lot(Curator._answer)),
                 (Curator, "choose", self._on_lot(Curator.choose)),
                 (Curator, "run", self._on_lot(self._run(Curator.run))),
                 (Curator, "_release", self._released(Curator._release)),
                 (Memory, "sum", self._note_total(Memory.sum)),
-                (Memory, "tally", self._note_total(Memory.tally)),
-                (Memory, "tables", self._note_total(Memory.tables)),
+                (Memory, "count_labels", self._note_total(Memory.count_labels)),
+                (Memory, "read_arrays", self._note_total(Memory.read_arrays)),
                 (Repeats, "run", self._search(Repeats.run)),
                 (Repeats, "_trial", self._trial(Repeats._trial)),
             ):

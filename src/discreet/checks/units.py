@@ -53,17 +53,17 @@ class Recorder(BaseRows):
         self.whole: list[int] = [] if former is None else former.whole  # how many rows were read as they are
         self.width, self.columns, self.unit = rows.width, rows.columns, rows.unit
 
-    def empty(self) -> Batch:
+    def make_empty_batch(self) -> Batch:
         """A batch without rows."""
-        return self._rows.empty()
+        return self._rows.make_empty_batch()
 
-    def arrays(self) -> int:
+    def count_arrays(self) -> int:
         """How many arrays hold the rows."""
-        return self._rows.arrays()
+        return self._rows.count_arrays()
 
-    def tables(self) -> tuple[NDArray[Any], ...]:
+    def read_arrays(self) -> tuple[NDArray[Any], ...]:
         """The rows as they are, noted."""
-        tables = self._rows.tables()
+        tables = self._rows.read_arrays()
         self.whole.append(len(tables[0]))
         return tables
 
@@ -72,50 +72,50 @@ class Recorder(BaseRows):
         self.seen += [Summed(self._steps, one) for one in (query.queries if isinstance(query, Together) else (query,))]
         return self._rows.sum(query)
 
-    def tally(self) -> dict[Any, int]:
+    def count_labels(self) -> dict[Any, int]:
         """Counts of labels."""
-        return self._rows.tally()
+        return self._rows.count_labels()
 
     def count_replace_one(self) -> int:
         """The number of rows."""
         return self._rows.count_replace_one()
 
-    def blocks(self, count: int, coins: Any) -> Iterator[Recorder]:
+    def split_into_blocks(self, count: int, coins: Any) -> Iterator[Recorder]:
         """Blocks, noted."""
-        for i, block in enumerate(self._rows.blocks(count, coins)):
-            yield Recorder(block, (*self._steps, ("blocks", (count, coins), i)), self)
+        for i, block in enumerate(self._rows.split_into_blocks(count, coins)):
+            yield Recorder(block, (*self._steps, ("split_into_blocks", (count, coins), i)), self)
 
     def sample(self, rate: float, coins: Any) -> Recorder:
         """A sample, noted."""
         return self._noted("sample", rate, coins)
 
-    def coded(self, classes: Any) -> Recorder:
+    def encode_targets(self, classes: Any) -> Recorder:
         """Rows of places in a list of classes, noted."""
-        return self._noted("coded", classes)
+        return self._noted("encode_targets", classes)
 
     def map(self, image: Image, columns: Any = None) -> Recorder:
         """Rows of images, noted."""
         return self._noted("map", image, columns)
 
-    def by(self, unit: str) -> Recorder:
+    def assign_units(self, unit: str) -> Recorder:
         """Rows of units, noted."""
-        return self._noted("by", unit)
+        return self._noted("assign_units", unit)
 
-    def bounded(self, limit: int, coins: Any) -> Recorder:
+    def limit_rows_per_unit(self, limit: int, coins: Any) -> Recorder:
         """At most so many rows of each unit, noted."""
-        return self._noted("bounded", limit, coins)
+        return self._noted("limit_rows_per_unit", limit, coins)
 
-    def shared(self) -> Recorder:
+    def share_within_units(self) -> Recorder:
         """Rows that share what their unit may add, noted."""
-        return self._noted("shared")
+        return self._noted("share_within_units")
 
-    def held(self, dtype: Any = np.float64) -> Recorder:
+    def hold_in_memory(self, dtype: Any = np.float64) -> Recorder:
         """The same rows, their features made now, noted."""
-        return self._noted("held", dtype)
+        return self._noted("hold_in_memory", dtype)
 
-    def keep(self) -> Recorder:
+    def cache_images(self) -> Recorder:
         """The same rows, with what queries make of them kept, noted."""
-        return self._noted("keep")
+        return self._noted("cache_images")
 
     def _noted(self, name: str, *arguments: Any) -> Recorder:
         made = getattr(self._rows, name)(*arguments)
@@ -159,7 +159,7 @@ def _check_moves(estimator: Any, group: int) -> None:
         moved = np.asarray(asked.of(with_all) - asked.of(without))
         query = asked.query
         moved = np.triu(moved) if query.triangle and moved.ndim == 2 else moved
-        widths = query.fixed or query.widths(asked.made(without).empty())
+        widths = query.fixed or query.widths(asked.made(without).make_empty_batch())
         limit = group * query.sensitivity(widths, "add-remove")
         size = sum(abs(int(entry)) ** query.order for entry in moved.ravel())
         assert size <= limit**query.order, f"{MANY} rows of one unit moved {query.name!r} beyond what is paid for"

@@ -110,7 +110,7 @@ class Curator:
     @property
     def holds_rows(self) -> bool:
         """Whether rows are in memory, where reading them in many blocks is cheap: public, as all of the engine."""
-        return self._rows.arrays() > 0
+        return self._rows.count_arrays() > 0
 
     def measure(self, query: BoundedSum, share: Share, then: Lipschitz | None = None) -> Release:
         """The total of the query with noise, in the units of the data.
@@ -178,7 +178,7 @@ class Curator:
         """The query with the widths of its factors fixed, as a batch without rows has them: public, and free."""
         if query.fixed is not None and _strict(query, query.fixed):
             return query, query.fixed
-        widths = query.widths(self._rows.empty())
+        widths = query.widths(self._rows.make_empty_batch())
         return replace(query, fixed=widths), widths
 
     def _refuse(self, query: BoundedSum, widths: tuple[int, int], share: Share, then: Lipschitz | None) -> None:
@@ -275,7 +275,7 @@ class Curator:
         if not self.sharing:
             return self._rows
         if self._ones is None:
-            self._ones = self._rows.bounded(1, Coins.fresh(self._rng))
+            self._ones = self._rows.limit_rows_per_unit(1, Coins.draw_key(self._rng))
         return self._ones
 
     def _bind(self) -> None:
@@ -284,14 +284,18 @@ class Curator:
             return
         self._is_bound = True
         limit = self._bound.limit
-        self._rows = self._rows.shared() if limit is None else self._rows.bounded(limit, Coins.fresh(self._rng))
+        self._rows = (
+            self._rows.share_within_units()
+            if limit is None
+            else self._rows.limit_rows_per_unit(limit, Coins.draw_key(self._rng))
+        )
 
     def label(self, classes: Sequence[Any]) -> None:
         """From here on targets are places in this public list of classes; a row of any other class counts for nothing.
 
         Free: a map of each row by itself, known to everybody.
         """
-        self._become(self._rows.coded(classes))
+        self._become(self._rows.encode_targets(classes))
 
     def map(self, image: Image) -> None:
         """From here on the features of a row are what `image` makes of it. Free: a map of each row by itself."""
@@ -313,7 +317,7 @@ class Curator:
 
     def without_rows(self) -> Curator:
         """The account alone: a curator of no rows, under the same plans, whose releases are these."""
-        empty = self._rows.empty()
+        empty = self._rows.make_empty_batch()
         child = self.next(Memory(empty.X, empty.y))
         child.releases = self.releases
         return child
@@ -326,16 +330,16 @@ class Curator:
         if count > 1:
             self._rows.check_places()
         self._charge(share.plan)
-        blocks = iter([self._rows]) if count == 1 else self._rows.blocks(count, Coins.fresh(self._rng))
+        blocks = iter([self._rows]) if count == 1 else self._rows.split_into_blocks(count, Coins.draw_key(self._rng))
         return (self.next(rows) for rows in blocks)
 
     def hold(self, dtype: Any) -> None:
         """Let an engine hold features in memory as `dtype`, which must hold them exactly, where it can."""
-        self._become(self._rows.held(dtype))
+        self._become(self._rows.hold_in_memory(dtype))
 
     def keep(self) -> None:
         """Let an engine keep what it makes of rows, where it can: many sums of the same images are to come."""
-        self._rows = self._rows.keep()
+        self._rows = self._rows.cache_images()
 
     def sample(self, lot: Lot) -> Curator:
         """A curator for one lot: a fresh Poisson sample of the rows, under a plan from `Budget.lots`.
@@ -347,7 +351,7 @@ class Curator:
         self._rows.check_places()  # an engine may refuse to draw coins by places, before anything is charged for them
         self._charge(lot.plan)
         self._use(lot, "This lot was drawn already: measuring twice on one sample costs more than two samples.")
-        rows = self._rows.sample(lot.plan.rate, Coins.fresh(self._rng))
+        rows = self._rows.sample(lot.plan.rate, Coins.draw_key(self._rng))
         curator = Curator(rows, self.ledger, self.name, self._rng, self._bound, self._adder)
         curator._is_bound = True
         curator._paid, curator._charges, curator._used = self._paid, self._charges, self._used

@@ -39,7 +39,7 @@ class FoundLabels(Inside):
         if budget.neighbours == "replace-one":  # a removal and an addition: (2ε, (1 + e^ε)δ)
             epsilon = min(epsilon / 2, 100.0)
             delta *= math.exp(-epsilon) / 2 * (1 - 1e-12)
-        return ordered(select_keys(rows.tally(), epsilon, delta, rng)), None
+        return ordered(select_keys(rows.count_labels(), epsilon, delta, rng)), None
 
 
 def find_classes(curator: Curator, share: Share, note: Callable[[str], None]) -> tuple[Any, ...]:

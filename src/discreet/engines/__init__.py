@@ -18,21 +18,21 @@ __all__ = ["BaseRows", "Coins", "Rows"]
 class Coins(Protocol):
     """Random bits by place: whoever looks up the same place finds the same bits (`mechanisms.coins`)."""
 
-    def heads(self, start: int, stop: int, rate: float) -> NDArray[np.bool_]:
+    def look_up_heads(self, start: int, stop: int, rate: float) -> NDArray[np.bool_]:
         """Heads with probability `rate`, for the rows at places start .. stop-1."""
 
-    def words(self, start: int, stop: int) -> NDArray[np.uint64]:
+    def look_up_words(self, start: int, stop: int) -> NDArray[np.uint64]:
         """64 fair bits for each of the rows at places start .. stop-1."""
 
-    def of_units(self, names: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    def look_up_unit_words(self, names: NDArray[np.uint8]) -> NDArray[np.uint64]:
         """64 fair bits for each unit, by its name (`units.grouped`)."""
 
 
 class Rows(Protocol):
     """The data behind an engine: all that is ever asked of it. `BaseRows` has what most engines share.
 
-    Everything but the totals of `sum` and `tally` stays inside. Methods that give `Rows` read nothing yet, or only what
-    they need, and leave these rows as they are. `discreet.checks.check_engine` tests every method.
+    Everything but the totals of `sum` and `count_labels` stays inside. Methods that give `Rows` read nothing yet, or
+    only what they need, and leave these rows as they are. `discreet.checks.check_engine` tests every method.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Rows(Protocol):
     unit: Any
     adder: Any
 
-    def empty(self) -> Batch:
+    def make_empty_batch(self) -> Batch:
         """A batch without rows: the schema."""
 
     def sum(self, query: BoundedSum | Together) -> Exact:
@@ -58,61 +58,61 @@ class Rows(Protocol):
     def sample(self, rate: float, coins: Coins) -> Rows:
         """A Poisson sample: each unit (each row, where there are none) is in it with probability `rate`."""
 
-    def blocks(self, count: int, coins: Coins) -> Iterator[Rows]:
+    def split_into_blocks(self, count: int, coins: Coins) -> Iterator[Rows]:
         """The rows in `count` disjoint blocks: each unit (or row) is in one of them, drawn for it alone."""
 
-    def coded(self, classes: Sequence[Any]) -> Rows:
+    def encode_targets(self, classes: Sequence[Any]) -> Rows:
         """The same rows, with the place of each target in a list of classes, as a float; NaN for any other."""
 
     def map(self, image: Image, columns: Sequence[str] | None = None) -> Rows:
         """Rows whose features are `image(batch)`, a function of each row's own features; targets are kept."""
 
-    def tally(self) -> dict[Any, int]:
+    def count_labels(self) -> dict[Any, int]:
         """How many rows hold each target; missing ones are left out."""
 
     def count_replace_one(self) -> int:
         """The number of rows: public under replace-one neighbours, and only there."""
 
-    def by(self, unit: str) -> Rows:
+    def assign_units(self, unit: str) -> Rows:
         """The same rows, each belonging to the unit that this column names; the column is no feature then.
 
         A row whose unit is missing counts for nothing.
         """
 
-    def bounded(self, limit: int, coins: Coins) -> Rows:
+    def limit_rows_per_unit(self, limit: int, coins: Coins) -> Rows:
         """At most `limit` rows of each unit: those that rank first by a keyed hash of what they hold."""
 
-    def shared(self) -> Rows:
+    def share_within_units(self) -> Rows:
         """Rows that share what their unit may add: `Batch.share` is one over the number of the unit's rows.
 
         For a query with `whole`, the share is instead what keeps the sum of the unit's rows within the bound.
         """
 
-    def expecting(self, *, numeric: bool = True, labels: bool = False) -> Rows:
+    def expect_types(self, *, numeric: bool = True, labels: bool = False) -> Rows:
         """The same rows for a use of them: features of any type if not `numeric`, targets of any with `labels`."""
 
-    def held(self, dtype: Any = np.float64) -> Rows:
+    def hold_in_memory(self, dtype: Any = np.float64) -> Rows:
         """The same rows, their features in memory as `dtype`, which must hold them exactly; or as they are."""
 
-    def keep(self) -> Rows:
+    def cache_images(self) -> Rows:
         """The same rows, with what queries make of them kept for many sums to come; or as they are."""
 
-    def arrays(self) -> int:
-        """How many arrays `tables` gives: rows, and targets if there are any; 0 where rows are read piece by piece."""
+    def count_arrays(self) -> int:
+        """How many arrays `read_arrays` gives: rows, and targets if any; 0 where rows are read piece by piece."""
 
-    def tables(self) -> tuple[NDArray[Any], ...]:
+    def read_arrays(self) -> tuple[NDArray[Any], ...]:
         """All rows, and their targets, as arrays."""
 
     def check_places(self) -> None:
         """Raise `EngineError` if rows have no places that stay, so that they cannot be sampled by them."""
 
-    def version(self) -> str | None:
+    def read_version(self) -> str | None:
         """A digest that is another one when the data is, for a retrying ledger; None if that cannot be told.
 
         Raises `NotSupported` for rows that were mapped or sampled.
         """
 
-    def roles(self) -> tuple[str, str, str]:
+    def describe_roles(self) -> tuple[str, str, str]:
         """The name of the target and what type it is of, and the name of the unit; empty where there is no name."""
 
 
@@ -128,7 +128,7 @@ class BaseRows(ABC):
     adder: Any = None
 
     @abstractmethod
-    def empty(self) -> Batch:
+    def make_empty_batch(self) -> Batch:
         """A batch without rows: the schema."""
 
     @abstractmethod
@@ -140,11 +140,11 @@ class BaseRows(ABC):
         """A Poisson sample of the units, or of the rows where there are none."""
 
     @abstractmethod
-    def blocks(self, count: int, coins: Coins) -> Iterator[Rows]:
+    def split_into_blocks(self, count: int, coins: Coins) -> Iterator[Rows]:
         """The rows in `count` disjoint blocks: each unit, or row, is in one of them, drawn for it alone."""
 
     @abstractmethod
-    def coded(self, classes: Sequence[Any]) -> Rows:
+    def encode_targets(self, classes: Sequence[Any]) -> Rows:
         """The same rows, with the place of each target in a public list of classes; NaN for any other."""
 
     @abstractmethod
@@ -152,7 +152,7 @@ class BaseRows(ABC):
         """Rows whose features are `image(batch)`; targets are kept."""
 
     @abstractmethod
-    def tally(self) -> dict[Any, int]:
+    def count_labels(self) -> dict[Any, int]:
         """How many rows hold each target; missing ones are left out."""
 
     @abstractmethod
@@ -160,34 +160,34 @@ class BaseRows(ABC):
         """The number of rows: public under replace-one neighbours, and only there."""
 
     @abstractmethod
-    def by(self, unit: str) -> Rows:
+    def assign_units(self, unit: str) -> Rows:
         """The same rows, each belonging to the unit that this column names; the column is no feature then."""
 
     @abstractmethod
-    def bounded(self, limit: int, coins: Coins) -> Rows:
+    def limit_rows_per_unit(self, limit: int, coins: Coins) -> Rows:
         """At most `limit` rows of each unit, by a keyed hash of what they hold."""
 
     @abstractmethod
-    def shared(self) -> Rows:
+    def share_within_units(self) -> Rows:
         """Rows that share what their unit may add."""
 
-    def expecting(self, *, numeric: bool = True, labels: bool = False) -> Rows:
+    def expect_types(self, *, numeric: bool = True, labels: bool = False) -> Rows:
         """These rows: their types were said when they were made."""
         return self
 
-    def held(self, dtype: Any = np.float64) -> Rows:
+    def hold_in_memory(self, dtype: Any = np.float64) -> Rows:
         """These rows: nothing is held in memory."""
         return self
 
-    def keep(self) -> Rows:
+    def cache_images(self) -> Rows:
         """These rows: nothing is kept."""
         return self
 
-    def arrays(self) -> int:
+    def count_arrays(self) -> int:
         """None: rows are read piece by piece."""
         return 0
 
-    def tables(self) -> tuple[NDArray[Any], ...]:
+    def read_arrays(self) -> tuple[NDArray[Any], ...]:
         """Nothing to give."""
         raise NotSupported("These rows are read piece by piece: there are no tables in memory.")
 
@@ -195,13 +195,13 @@ class BaseRows(ABC):
         """Nothing to refuse: rows stay in their places."""
         return
 
-    def version(self) -> str | None:
+    def read_version(self) -> str | None:
         """None: whether the data changed cannot be told."""
         return None
 
-    def roles(self) -> tuple[str, str, str]:
+    def describe_roles(self) -> tuple[str, str, str]:
         """The type of the target, which has no name, and no unit of a name."""
-        y = self.empty().y
+        y = self.make_empty_batch().y
         return "", "None" if y is None else y.dtype.str, ""
 
     def __repr__(self) -> str:

@@ -35,7 +35,7 @@ class Memory(BaseRows):
     X : one row per unit: a 2-D array, a list of lists, a pandas or polars frame, a sparse matrix.
     y : one number per row, or None.
     numeric : False keeps the values of X as they are (labels, say) instead of asking for numbers.
-    labels : True keeps those of y; `coded` makes numbers of them.
+    labels : True keeps those of y; `encode_targets` makes numbers of them.
     unit : the column of X, by its name, or the array that says which unit each row belongs to. (Once what is a unit's
         has been bounded it is None again: from there on rows are rows.)
     start : the place of the first row, where these rows are a piece of others: coins are looked up by places.
@@ -88,7 +88,7 @@ class Memory(BaseRows):
             self.__dict__.update(self._take(kept).__dict__)
             self._places = None  # with units, coins go by names
 
-    def empty(self) -> Batch:
+    def make_empty_batch(self) -> Batch:
         """A batch without rows."""
         return self._batch(0, 0)
 
@@ -103,7 +103,7 @@ class Memory(BaseRows):
             total = Total()
             for start in some:
                 batch = self._batch(start, start + self._size)
-                total.add(query(batch if share is None else batch.shared(share[start : start + self._size])))
+                total.add(query(batch if share is None else batch.with_share(share[start : start + self._size])))
             return total
 
         first, *others = self._spread(work)
@@ -133,7 +133,7 @@ class Memory(BaseRows):
                 sizes[start : start + self._size] = query.sizes(self._batch(start, start + self._size))
 
         self._spread(work)
-        limit = query.lattices(query.widths(self.empty()))[0].limit
+        limit = query.lattices(query.widths(self.make_empty_batch()))[0].limit
         return within(self._units.codes, sizes, limit)
 
     @property
@@ -146,11 +146,11 @@ class Memory(BaseRows):
         """All rows as one array, for those who hold them."""
         return self._table.block(0, len(self._table))
 
-    def arrays(self) -> int:
+    def count_arrays(self) -> int:
         """One of rows, and one of targets if there are any."""
         return 1 if self._y is None else 2
 
-    def tables(self) -> tuple[NDArray[Any], ...]:
+    def read_arrays(self) -> tuple[NDArray[Any], ...]:
         """All rows, and their targets, as arrays."""
         return (self.whole(),) if self._y is None else (self.whole(), self._y)
 
@@ -160,7 +160,7 @@ class Memory(BaseRows):
             raise ValueError("These rows bring no target.")
         return self._y
 
-    def coded(self, classes: Sequence[Any]) -> Memory:
+    def encode_targets(self, classes: Sequence[Any]) -> Memory:
         """The same rows, with the place of each target in a public list of classes; NaN for any other."""
         codes = codes_of(self.targets(), classes).astype(np.float64)
         some = self._take(slice(None))
@@ -181,7 +181,7 @@ class Memory(BaseRows):
         some._block = min(self._size, some._size)
         return some
 
-    def held(self, dtype: Any = np.float64) -> Memory:
+    def hold_in_memory(self, dtype: Any = np.float64) -> Memory:
         """The same rows, their features made now and held as `dtype`, which must hold them exactly; unless too many."""
         some, rows = self._take(slice(None)), len(self._table)
         if rows * self.width <= KEPT:
@@ -191,7 +191,7 @@ class Memory(BaseRows):
             some._table = Array(values, self.columns)
         return some
 
-    def tally(self) -> dict[Any, int]:
+    def count_labels(self) -> dict[Any, int]:
         """How many rows hold each target; missing ones, and what cannot be a label, are left out."""
         targets = self.targets()
         labels = targets.tolist() if targets.dtype != object else [canonical(value) for value in targets]
@@ -204,15 +204,17 @@ class Memory(BaseRows):
         if rate >= 1:
             return self._take(slice(None))
         if self._units is None:
-            return self._take(self._placed(coins.heads(self._start, self._start + self._span, rate)))
-        return self._take(self._units.spread(coins.of_units(self._units.names) < np.uint64(int(rate * 2.0**64))))
+            return self._take(self._placed(coins.look_up_heads(self._start, self._start + self._span, rate)))
+        return self._take(
+            self._units.spread(coins.look_up_unit_words(self._units.names) < np.uint64(int(rate * 2.0**64)))
+        )
 
-    def blocks(self, count: int, coins: Coins) -> Iterator[Memory]:
+    def split_into_blocks(self, count: int, coins: Coins) -> Iterator[Memory]:
         """The rows in `count` disjoint blocks: each unit, or row, is in one of them, drawn for it alone."""
         if self._units is None:
-            block = self._placed(coins.words(self._start, self._start + self._span)) % np.uint64(count)
+            block = self._placed(coins.look_up_words(self._start, self._start + self._span)) % np.uint64(count)
         else:
-            block = self._units.spread(coins.of_units(self._units.names) % np.uint64(count))
+            block = self._units.spread(coins.look_up_unit_words(self._units.names) % np.uint64(count))
         return (self._take(block == np.uint64(i)) for i in range(count))
 
     @property
@@ -223,7 +225,7 @@ class Memory(BaseRows):
     def _placed(self, drawn: NDArray[Any]) -> NDArray[Any]:
         return drawn if self._places is None else drawn[self._places]
 
-    def by(self, unit: str) -> Memory:
+    def assign_units(self, unit: str) -> Memory:
         """The same rows, each belonging to the unit that this column names; the column is no feature then."""
         if self.columns is None or unit not in self.columns:
             raise ValueError(f"There is no column {unit!r} to say which unit a row belongs to.")
@@ -234,17 +236,17 @@ class Memory(BaseRows):
         some._drop(some._units.codes >= 0)
         return some
 
-    def bounded(self, limit: int, coins: Coins) -> Memory:
+    def limit_rows_per_unit(self, limit: int, coins: Coins) -> Memory:
         """At most `limit` rows of each unit, by a keyed hash of what they hold."""
         assert self._units is not None
         columns = [*self._table.block(0, len(self._table)).T, *([] if self._y is None else [self._y])]
-        mark = marks(columns, coins, self._units.spread(coins.of_units(self._units.names)))
+        mark = marks(columns, coins, self._units.spread(coins.look_up_unit_words(self._units.names)))
         some = self._take(first_of_each(self._units.codes, mark, limit))
         assert some._units is not None
         some._units, some.unit = replace(some._units, shared=False), None
         return some
 
-    def shared(self) -> Memory:
+    def share_within_units(self) -> Memory:
         """Rows that share what their unit may add."""
         assert self._units is not None
         some = self._take(slice(None))
@@ -268,7 +270,7 @@ class Memory(BaseRows):
         """The number of rows: public under replace-one neighbours, and only there."""
         return len(self._table)
 
-    def keep(self) -> Memory:
+    def cache_images(self) -> Memory:
         """The same rows, with what queries make of each block kept, if there are not too many of them."""
         some = self._take(slice(None))
         some._kept = {} if 8 * len(self._table) * self.width <= KEPT else None
@@ -284,7 +286,7 @@ class Memory(BaseRows):
     def _read(self, start: int, stop: int) -> Batch:
         return Batch(self._table.block(start, stop), None if self._y is None else self._y[start:stop])
 
-    def version(self) -> str:
+    def read_version(self) -> str:
         """A digest of all that these rows hold, features, target and units, for a retrying ledger: never shown."""
         if isinstance(self._table, Mapped):
             raise NotSupported("Rows that were mapped are not retried. Hint: hand over the rows themselves.")

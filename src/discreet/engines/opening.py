@@ -13,7 +13,7 @@ from discreet.labels import unit_name
 
 def is_rows(X: Any) -> bool:
     """Whether X is rows behind an engine."""
-    return all(hasattr(type(X), name) for name in ("sum", "empty", "count_replace_one"))
+    return all(hasattr(type(X), name) for name in ("sum", "make_empty_batch", "count_replace_one"))
 
 
 def is_lazy(X: Any) -> bool:
@@ -51,13 +51,13 @@ def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False
     if y is not None:
         raise ValueError("Rows behind an engine bring their own target: leave y out.")
     _refuse_incomplete(X)
-    return _of_units(X.expecting(numeric=numeric, labels=labels), unit)
+    return _of_units(X.expect_types(numeric=numeric, labels=labels), unit)
 
 
 def in_memory(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False) -> Memory:
     """Rows that need no protection, where they can be looked at: in memory. Options as in `as_rows`."""
     rows = as_rows(X, y, numeric=numeric, labels=labels)
-    rows = rows if isinstance(rows, Memory) else rows.held()
+    rows = rows if isinstance(rows, Memory) else rows.hold_in_memory()
     if not isinstance(rows, Memory):
         raise NotSupported(f"A {type(X).__name__} is not held in memory. Hint: hand over an array or a frame.")
     return rows
@@ -86,7 +86,7 @@ def _of_units(rows: Rows, unit: Any) -> Rows:
         )
     if not isinstance(unit, str):
         raise TypeError("The unit of rows behind an engine is one of their columns: give its name.")
-    return rows.by(unit)
+    return rows.assign_units(unit)
 
 
 def _opened(X: Any, target: Any) -> Rows:

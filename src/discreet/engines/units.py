@@ -117,7 +117,7 @@ def marks(columns: list[NDArray[Any]], coins: Coins, units: NDArray[np.uint64]) 
     ----------
     units : 64 fair bits for each row's unit, so that what is kept of one says nothing of what is kept of another.
     """
-    keys = coins.words(0, len(columns) + 1) | np.uint64(1)
+    keys = coins.look_up_words(0, len(columns) + 1) | np.uint64(1)
     total = units.copy()
     for key, values in zip(keys, columns, strict=False):
         word = _words(values, coins)
@@ -134,7 +134,7 @@ def _words(values: NDArray[Any], coins: Coins) -> NDArray[np.uint64]:
         return np.where(np.isnan(number), MISSING, number.view(np.uint64))
     codes, distinct = _distinct(values)
     forms = [_form(value) for value in distinct]
-    texts = coins.of_units(np.frombuffer(b"".join(map(_name, forms)), np.uint8).reshape(len(forms), 15))
+    texts = coins.look_up_unit_words(np.frombuffer(b"".join(map(_name, forms)), np.uint8).reshape(len(forms), 15))
     numbers = np.array(
         [float(form) if isinstance(form, (int, float)) and abs(form) < FAR else np.nan for form in forms]
     )

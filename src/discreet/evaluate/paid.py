@@ -130,7 +130,7 @@ def question_of(
         raise ValueError(f"{name} needs `classes`, the public list of labels: the model has none.")
     known = Bounds(0, 1, classes=known).classes or ()  # raises if they are no list of different labels
     rows = as_rows(X, y, labels=True, unit=options.get("unit"))
-    if rows.empty().y is None:
+    if rows.make_empty_batch().y is None:
         raise ValueError(f"{name} requires y to be passed: these rows bring no target.")
     alone.probe(model, rows.width, method, rows.columns)
     question = ask(name, rows, epsilon, delta, options, wider=one_cell(options))

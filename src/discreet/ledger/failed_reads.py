@@ -97,18 +97,18 @@ class Watched(BaseRows):
         self._rows, self._reading = rows, reading
         self.width, self.columns, self.unit, self.adder = rows.width, rows.columns, rows.unit, rows.adder
 
-    def empty(self) -> Batch:
+    def make_empty_batch(self) -> Batch:
         """A batch without rows."""
-        return self._rows.empty()
+        return self._rows.make_empty_batch()
 
     def sum(self, query: BoundedSum | Together) -> Exact:
         """The exact total of the query over all rows."""
         total: Exact = self._reading.call(self._rows.sum, query)
         return total
 
-    def tally(self) -> dict[Any, int]:
+    def count_labels(self) -> dict[Any, int]:
         """How many rows hold each target."""
-        counts: dict[Any, int] = self._reading.call(self._rows.tally)
+        counts: dict[Any, int] = self._reading.call(self._rows.count_labels)
         return counts
 
     def count_replace_one(self) -> int:
@@ -119,62 +119,62 @@ class Watched(BaseRows):
         """A sample, watched."""
         return self._watched(self._rows.sample, rate, coins)
 
-    def blocks(self, count: int, coins: Coins) -> Iterator[Rows]:
+    def split_into_blocks(self, count: int, coins: Coins) -> Iterator[Rows]:
         """Blocks, each watched."""
-        return self._each(self._reading.call(self._rows.blocks, count, coins))
+        return self._each(self._reading.call(self._rows.split_into_blocks, count, coins))
 
-    def coded(self, classes: Sequence[Any]) -> Rows:
+    def encode_targets(self, classes: Sequence[Any]) -> Rows:
         """Rows of places in a list of classes, watched."""
-        return self._watched(self._rows.coded, classes)
+        return self._watched(self._rows.encode_targets, classes)
 
     def map(self, image: Image, columns: Sequence[str] | None = None) -> Rows:
         """Rows of images, watched."""
         return self._watched(self._rows.map, image, columns)
 
-    def by(self, unit: str) -> Rows:
+    def assign_units(self, unit: str) -> Rows:
         """Rows of units, watched."""
-        return self._watched(self._rows.by, unit)
+        return self._watched(self._rows.assign_units, unit)
 
-    def bounded(self, limit: int, coins: Coins) -> Rows:
+    def limit_rows_per_unit(self, limit: int, coins: Coins) -> Rows:
         """At most so many rows of each unit, watched."""
-        return self._watched(self._rows.bounded, limit, coins)
+        return self._watched(self._rows.limit_rows_per_unit, limit, coins)
 
-    def shared(self) -> Rows:
+    def share_within_units(self) -> Rows:
         """Rows that share what their unit may add, watched."""
-        return self._watched(self._rows.shared)
+        return self._watched(self._rows.share_within_units)
 
-    def expecting(self, *, numeric: bool = True, labels: bool = False) -> Rows:
+    def expect_types(self, *, numeric: bool = True, labels: bool = False) -> Rows:
         """The same rows for a use of them, watched."""
-        return self._watched(self._rows.expecting, numeric=numeric, labels=labels)
+        return self._watched(self._rows.expect_types, numeric=numeric, labels=labels)
 
-    def held(self, dtype: Any = np.float64) -> Rows:
+    def hold_in_memory(self, dtype: Any = np.float64) -> Rows:
         """The same rows in memory where the engine offers it, watched."""
-        return self._watched(self._rows.held, dtype)
+        return self._watched(self._rows.hold_in_memory, dtype)
 
-    def keep(self) -> Rows:
+    def cache_images(self) -> Rows:
         """The same rows with what queries make of them kept where the engine offers it, watched."""
-        return self._watched(self._rows.keep)
+        return self._watched(self._rows.cache_images)
 
-    def arrays(self) -> int:
+    def count_arrays(self) -> int:
         """How many arrays the engine gives."""
-        return self._rows.arrays()
+        return self._rows.count_arrays()
 
-    def tables(self) -> tuple[NDArray[Any], ...]:
+    def read_arrays(self) -> tuple[NDArray[Any], ...]:
         """All rows as arrays."""
-        tables: tuple[NDArray[Any], ...] = self._reading.call(self._rows.tables)
+        tables: tuple[NDArray[Any], ...] = self._reading.call(self._rows.read_arrays)
         return tables
 
     def check_places(self) -> None:
         """Raise if rows have no places that stay."""
         self._reading.call(self._rows.check_places)
 
-    def version(self) -> str | None:
+    def read_version(self) -> str | None:
         """The engine's digest."""
-        return self._rows.version()
+        return self._rows.read_version()
 
-    def roles(self) -> tuple[str, str, str]:
+    def describe_roles(self) -> tuple[str, str, str]:
         """The engine's roles."""
-        return self._rows.roles()
+        return self._rows.describe_roles()
 
     def _watched(self, method: Callable[..., Rows], *arguments: Any, **options: Any) -> Rows:
         return self._made(self._reading.call(method, *arguments, **options))

@@ -75,7 +75,7 @@ class Retrying(Ledger):
     ----------
     ledger : the account.
     version : the caller's name for the state of the data: other rows need another. To it is added what
-        `rows.version()` says, for engines that have it.
+        `rows.read_version()` says, for engines that have it.
 
     | rows | what is told apart without another `version` |
     | --- | --- |
@@ -83,7 +83,7 @@ class Retrying(Ledger):
     | files, datasets of files, lazy frames that scan local files | other names, sizes or times of change |
     | Spark | another plan, other files; **not** other rows behind the same plan: in a table of a database, say |
     | lazy frames and datasets of data in memory, DuckDB | nothing: `NotSupported`, before anything is charged |
-    | an engine of your own without `version()` | nothing but columns and target |
+    | an engine of your own without `read_version()` | nothing but columns and target |
 
     | case | what happens |
     | --- | --- |
@@ -114,10 +114,10 @@ class Retrying(Ledger):
             raise ValueError(
                 "A run with a `random_state` repeats by itself and is not private: a retrying ledger does not take it."
             )
-        kept, version = {name: value for name, value in arguments.items() if name not in ASIDE}, rows.version()
+        kept, version = {name: value for name, value in arguments.items() if name not in ASIDE}, rows.read_version()
         if version is not None and kept.get("unit") is not None:
             kept["unit"] = unit_name(kept["unit"])  # of a column of its own, the version tells what it holds
-        data = [rows.width, rows.columns, list(rows.roles()), self.version, version]
+        data = [rows.width, rows.columns, list(rows.describe_roles()), self.version, version]
         return Attempt(self, _key(_secret(self._store), what, kept, [budget.to_dict(), *data]), budget)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -21,11 +21,11 @@ class Coins:
 
     Parameters
     ----------
-    key : 32 bytes; `Coins.fresh` draws them.
+    key : 32 bytes; `Coins.draw_key` draws them.
 
-    >>> coins = Coins.fresh(Keystream.seeded(1))
-    >>> whole = coins.heads(0, 1000, 0.5)
-    >>> bool((np.concatenate([coins.heads(0, 7, 0.5), coins.heads(7, 1000, 0.5)]) == whole).all())
+    >>> coins = Coins.draw_key(Keystream.seeded(1))
+    >>> whole = coins.look_up_heads(0, 1000, 0.5)
+    >>> bool((np.concatenate([coins.look_up_heads(0, 7, 0.5), coins.look_up_heads(7, 1000, 0.5)]) == whole).all())
     True
     """
 
@@ -33,11 +33,11 @@ class Coins:
         self._key = key
 
     @classmethod
-    def fresh(cls, rng: Keystream) -> Coins:
+    def draw_key(cls, rng: Keystream) -> Coins:
         """Coins that nobody has seen."""
         return cls(rng.u8(32).tobytes())
 
-    def heads(self, start: int, stop: int, rate: float) -> NDArray[np.bool_]:
+    def look_up_heads(self, start: int, stop: int, rate: float) -> NDArray[np.bool_]:
         """For each of the places start .. stop-1, heads with probability ⌊2^64·rate⌋/2^64.
 
         16 bits decide nearly all of them, 48 more the rest.
@@ -45,35 +45,35 @@ class Coins:
         top = int(rate * 2.0**64)
         if top >= 1 << 64:
             return np.ones(stop - start, dtype=bool)
-        bits = self._stream(_SHORT, 2 * start, 2 * stop).view("<u2")
+        bits = self._read_stream(_SHORT, 2 * start, 2 * stop).view("<u2")
         heads: NDArray[np.bool_] = bits < np.uint16(top >> 48)
         ties = np.flatnonzero(bits == np.uint16(top >> 48))
         if len(ties):
-            more = self._blocks(_LONG, (ties.astype(np.uint64) + np.uint64(start)))
+            more = self._encrypt_places(_LONG, (ties.astype(np.uint64) + np.uint64(start)))
             heads[ties] = more >> np.uint64(16) < np.uint64(top & ((1 << 48) - 1))
         return heads
 
-    def words(self, start: int, stop: int) -> NDArray[np.uint64]:
+    def look_up_words(self, start: int, stop: int) -> NDArray[np.uint64]:
         """For each of the places start .. stop-1, 64 fair bits."""
-        return self._stream(_LONG, 8 * start, 8 * stop).view("<u8")
+        return self._read_stream(_LONG, 8 * start, 8 * stop).view("<u8")
 
-    def of_units(self, names: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    def look_up_unit_words(self, names: NDArray[np.uint8]) -> NDArray[np.uint64]:
         """For each unit, 64 fair bits; `names` are 15 bytes each, as `engines.units` makes them."""
         blocks = np.empty((len(names), 16), np.uint8)
         blocks[:, 0], blocks[:, 1:] = _UNIT, names
-        return self._encrypt(blocks)
+        return self._encrypt_blocks(blocks)
 
-    def _blocks(self, kind: int, places: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def _encrypt_places(self, kind: int, places: NDArray[np.uint64]) -> NDArray[np.uint64]:
         blocks = np.zeros((len(places), 16), np.uint8)
         blocks[:, 0], blocks[:, 1] = kind, 1  # apart from the blocks of a stream, whose second byte is 0
         blocks[:, 8:] = places.astype(">u8")[:, None].view(np.uint8)
-        return self._encrypt(blocks)
+        return self._encrypt_blocks(blocks)
 
-    def _encrypt(self, blocks: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    def _encrypt_blocks(self, blocks: NDArray[np.uint8]) -> NDArray[np.uint64]:
         made = Cipher(algorithms.AES(self._key), modes.ECB()).encryptor().update(blocks.tobytes())
         return np.frombuffer(made, "<u8")[::2]
 
-    def _stream(self, kind: int, start: int, stop: int) -> NDArray[np.uint8]:
+    def _read_stream(self, kind: int, start: int, stop: int) -> NDArray[np.uint8]:
         """Bytes start .. stop-1 of a stream of counter mode: its blocks are (kind, 0, ..., number of the block)."""
         first = start // 16
         counter = bytes([kind]) + first.to_bytes(15, "big")

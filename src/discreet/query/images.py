@@ -70,7 +70,7 @@ class Scaled(Boxed):
 
     def whole(self, batch: Batch, bits: int) -> Floats:
         """`grid`, with rows zero where the target is missing, too."""
-        return self.grid(batch, bits, missing(batch) | batch.lost)
+        return self.grid(batch, bits, missing(batch) | batch.missing_targets)
 
     @lru_cache(maxsize=64)  # noqa: B019 - few images, each asked by every batch
     def reach(self, bits: int) -> Floats:
@@ -84,7 +84,7 @@ class Scaled(Boxed):
         z = np.empty((self.intercept + batch.X.shape[1], len(batch)))
         z[: self.intercept] = one
         x = z[self.intercept :]
-        np.multiply(batch.once(_Same(self.bounds), lambda: self._clipped(batch)), scale[:, None], out=x)
+        np.multiply(batch.make_once(_Same(self.bounds), lambda: self._clipped(batch)), scale[:, None], out=x)
         x += shift[:, None]
         return z.T
 
@@ -112,7 +112,7 @@ class _Same:
 
 def missing(batch: Batch) -> NDArray[np.bool_]:
     """Which rows have a feature that is not finite."""
-    found: NDArray[np.bool_] = batch.once("missing", lambda: _missing(batch))
+    found: NDArray[np.bool_] = batch.make_once("missing", lambda: _missing(batch))
     return found
 
 
@@ -134,7 +134,7 @@ class Line:
 
     def __call__(self, batch: Batch) -> Floats:
         """One number per row."""
-        z = batch.once(self.image, lambda: self.image(batch)).T
+        z = batch.make_once(self.image, lambda: self.image(batch)).T
         return halved(z * np.array(self.theta)[:, None])
 
 
@@ -171,7 +171,7 @@ class Mixed:
 
     def __call__(self, batch: Batch) -> Floats:
         """One mixed row per row."""
-        x: Floats = batch.once((self.image, self.bits), lambda: self.image.grid(batch, self.bits))
+        x: Floats = batch.make_once((self.image, self.bits), lambda: self.image.grid(batch, self.bits))
         product: Floats = x @ (self.matrix / self.unit)
         product *= self.unit * 2.0**-self.bits
         np.copyto(product[:, 0], np.nan, where=missing(batch))

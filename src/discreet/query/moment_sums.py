@@ -72,7 +72,7 @@ class Powers(BoundedSum):
         top = 2.0**self.bits
         with np.errstate(all="ignore"):
             t = np.zeros(len(batch)) if self.right is None else np.rint(np.asarray(self.right(batch), np.float64) * top)
-            bad = missing(batch) | batch.lost | ~np.isfinite(t)
+            bad = missing(batch) | batch.missing_targets | ~np.isfinite(t)
             x = self.left.grid(batch, self.bits, bad).T
             np.clip(x, -top, top, out=x)
             t = np.where(bad, 0.0, np.clip(t, -top, top))

@@ -29,13 +29,13 @@ class Batch:
     share: Floats | None = None
     _made: dict[Any, Any] = field(default_factory=dict, compare=False)
 
-    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+    def make_once(self, key: Any, make: Callable[[], Any]) -> Any:
         """What `make` makes of this batch: made once, however many sums ask for it."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
 
-    def shared(self, share: Floats) -> Batch:
+    def with_share(self, share: Floats) -> Batch:
         """The same rows, each counting for a share; what was made of them is theirs still."""
         return Batch(self.X, self.y, share, self._made)
 
@@ -43,7 +43,7 @@ class Batch:
         return len(self.X)
 
     @property
-    def lost(self) -> NDArray[np.bool_]:
+    def missing_targets(self) -> NDArray[np.bool_]:
         """Rows whose target is missing: they count for nothing, in sums of features too."""
         if self.y is None or self.y.dtype.kind != "f":
             return np.zeros(len(self), dtype=bool)

@@ -228,7 +228,7 @@ class BoundedSum:
     def _values(self, batch: Batch) -> NDArray[Any]:
         image = self.left
         assert not isinstance(image, OneHot)
-        values: NDArray[Any] = batch.once(image, lambda: rows_of(image, batch))
+        values: NDArray[Any] = batch.make_once(image, lambda: rows_of(image, batch))
         return values
 
     def _left(self, grid: Lattice, batch: Batch) -> tuple[Floats, Floats]:
@@ -238,9 +238,9 @@ class BoundedSum:
             image, bits = self.left, -grid.exponent
             if isinstance(image, Boxed) and self.order == 2 and not self.box and grid.holds(image.reach(bits)):
                 return image.whole(batch, bits).T, np.ones(len(batch))  # no row can be too long
-            return grid.quantise(self._values(batch), self.order, self.box, batch.lost)
+            return grid.quantise(self._values(batch), self.order, self.box, batch.missing_targets)
 
-        made: tuple[Floats, Floats] = batch.once((self.left, grid, self.order, self.box), make)
+        made: tuple[Floats, Floats] = batch.make_once((self.left, grid, self.order, self.box), make)
         return made
 
     def _right(self, values: NDArray[Any] | None, grid: Lattice, rows: int) -> Floats:
@@ -253,7 +253,7 @@ class BoundedSum:
 
     def _tabulate(self, table: OneHot, batch: Batch) -> Ints:
         codes = table.read(batch)
-        there = (codes >= 0) & (codes < table.size) & ~batch.lost[:, None]
+        there = (codes >= 0) & (codes < table.size) & ~batch.missing_targets[:, None]
         cells = np.where(there, codes, table.size).astype(np.intp)
         if self.right is None:
             if batch.share is not None:

@@ -66,8 +66,8 @@ class Blocks(Inside):
     def answers(self, rows: Rows, rng: Keystream) -> Ints:
         """One row of whole numbers for each block: points of the grids."""
         found = np.empty((self.count, len(self.grids)), dtype=np.int64)
-        for place, block in enumerate(rows.blocks(self.count, Coins.fresh(rng))):
-            X, *targets = block.tables()
+        for place, block in enumerate(rows.split_into_blocks(self.count, Coins.draw_key(rng))):
+            X, *targets = block.read_arrays()
             said = self.runner(X[:, 0] if self.flat else X, *targets)
             found[place] = self.default
             if said is not None:

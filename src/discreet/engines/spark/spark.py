@@ -64,7 +64,7 @@ def from_spark(
     | --- | --- |
     | without rows | an answer, of noise alone |
     | without such a column | ValueError, before any job |
-    | features that are no numbers | TypeError, before any job; `by(unit)` takes the unit's column out first |
+    | features that are no numbers | TypeError, before any job; `assign_units(unit)` takes the unit's column out first |
     | a session that stops, workers without the package | EngineError |
 
     Examples
@@ -86,7 +86,7 @@ def from_spark(
     if last is not None and kinds[last] not in NUMBERS | TEXTS:
         raise TypeError(f"The target {target!r} is of type {kinds[last]}: neither numbers nor labels.")
     rows = Spark(_Source(dataframe, names, kinds, features, last), ())
-    return rows if unit is None else rows.by(unit)
+    return rows if unit is None else rows.assign_units(unit)
 
 
 def _check(names: tuple[str, ...], wanted: list[str]) -> None:
@@ -180,14 +180,14 @@ class Spark(BaseRows):
 
     def __init__(self, source: _Source, steps: tuple[Step, ...]) -> None:
         self._source, self._steps = source, steps
-        self._coded = any(step.name == "coded" for step in steps)
+        self._coded = any(step.name == "encode_targets" for step in steps)
         self._labels = source.text or self._coded
-        self._drawn = any(step.name in ("sample", "blocks") for step in steps)
+        self._drawn = any(step.name in ("sample", "split_into_blocks") for step in steps)
         self._none = self._task(Count()).empty(source.text)
         self.width: int = self._none.width
         mapped = any(step.name == "map" for step in steps)
         self.columns = self._none.columns if mapped else tuple(source.names[i] for i in source.features)
-        bound = any(step.name in ("bounded", "shared") for step in steps)
+        bound = any(step.name in ("limit_rows_per_unit", "share_within_units") for step in steps)
         self.unit = None if bound or source.unit is None else source.names[source.unit]
 
     def _task(self, ask: Ask) -> Task:
@@ -205,24 +205,24 @@ class Spark(BaseRows):
         some.adder = self.adder
         return some
 
-    def expecting(self, *, numeric: bool = True, labels: bool = False) -> Spark:
+    def expect_types(self, *, numeric: bool = True, labels: bool = False) -> Spark:
         """The same rows for a use of them: features of numbers or text if not `numeric`, targets too with `labels`."""
         if self._source.text and not self._coded and not labels:
             raise TypeError(f"The target {self._source.names[self._source.target or 0]!r} is text, not numbers.")
         return self._made(self._source.of(self._source.features, numeric, self._source.unit), self._steps)
 
-    def empty(self) -> Batch:
+    def make_empty_batch(self) -> Batch:
         """A batch without rows."""
         self._source.check()
-        return self._none.empty()
+        return self._none.make_empty_batch()
 
     def sum(self, query: BoundedSum | Together) -> Exact:
         """The exact total over all rows, in units of the query's grid."""
-        zero = query(self.empty())  # tells the shape, and `Together` of those of its parts
+        zero = query(self.make_empty_batch())  # tells the shape, and `Together` of those of its parts
         total: Exact = self._run(Sum(query, zero.shape))
         return total
 
-    def tally(self) -> dict[Any, int]:
+    def count_labels(self) -> dict[Any, int]:
         """How many rows hold each target; missing ones are left out."""
         if self._source.target is None:
             raise ValueError("These rows bring no target.")
@@ -242,10 +242,10 @@ class Spark(BaseRows):
             self.check_places()
         return self._then("sample", rate, coins)
 
-    def blocks(self, count: int, coins: Coins) -> Iterator[Spark]:
+    def split_into_blocks(self, count: int, coins: Coins) -> Iterator[Spark]:
         """The rows in `count` disjoint blocks: each unit, or row, is in one of them, drawn for it alone."""
         self.check_places()
-        return (self._then("blocks", count, coins, item=i) for i in range(count))
+        return (self._then("split_into_blocks", count, coins, item=i) for i in range(count))
 
     def check_places(self) -> None:
         """Raise if rows have no places that stay: before anything is charged for a sample."""
@@ -255,15 +255,15 @@ class Spark(BaseRows):
                 "run. Hint: persist() it, or write it to a table and read that; or give the unit that rows belong to."
             )
 
-    def coded(self, classes: Sequence[Any]) -> Spark:
+    def encode_targets(self, classes: Sequence[Any]) -> Spark:
         """The same rows, with the place of each target in a public list of classes; NaN for any other."""
-        return self._then("coded", tuple(classes))
+        return self._then("encode_targets", tuple(classes))
 
     def map(self, image: Image, columns: Sequence[str] | None = None) -> Spark:
         """Rows whose features are `image(batch)`; targets are kept."""
         return self._then("map", image, columns)
 
-    def by(self, unit: str) -> Spark:
+    def assign_units(self, unit: str) -> Spark:
         """The same rows, each belonging to the unit that this column names: Spark brings them together for each pass.
 
         A task then holds all rows of its partition at once: see `spark.sql.shuffle.partitions`.
@@ -280,13 +280,13 @@ class Spark(BaseRows):
         rest = tuple(i for i in self._source.features if i != place)
         return self._made(self._source.of(rest, self._source.numeric, place), ())
 
-    def bounded(self, limit: int, coins: Coins) -> Spark:
+    def limit_rows_per_unit(self, limit: int, coins: Coins) -> Spark:
         """At most `limit` rows of each unit, by a keyed hash of what they hold."""
-        return self._of_units()._then("bounded", limit, coins)
+        return self._of_units()._then("limit_rows_per_unit", limit, coins)
 
-    def shared(self) -> Spark:
+    def share_within_units(self) -> Spark:
         """Rows that share what their unit may add."""
-        return self._of_units()._then("shared")
+        return self._of_units()._then("share_within_units")
 
     def _of_units(self) -> Spark:
         if self._source.unit is None:
@@ -318,7 +318,7 @@ class Spark(BaseRows):
             raise problem(min(problems))
         return [bytes(record.total) for record in records if record.total is not None]
 
-    def version(self) -> str:
+    def read_version(self) -> str:
         """A digest of the columns, the plan and its files, with sizes and times of local ones; reads no row."""
         if self._steps:
             raise NotSupported("Rows that were mapped or sampled are not retried. Hint: hand over the rows themselves.")
@@ -328,7 +328,7 @@ class Spark(BaseRows):
         text = repr((self._source.names, self._source.kinds, plan, files, stamps))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def roles(self) -> tuple[str, str, str]:
+    def describe_roles(self) -> tuple[str, str, str]:
         """The name and the type of the target, and the name of the unit."""
         source = self._source
         target, unit = (None if place is None else source.names[place] for place in (source.target, source.unit))

@@ -81,7 +81,7 @@ class Tally:
         """Those of a task."""
         counts: Counter[Any] = Counter()
         for rows in pieces:
-            counts.update(rows.tally())
+            counts.update(rows.count_labels())
         return json.dumps(list(counts.items())).encode()
 
     def whole(self, partials: Iterable[bytes]) -> dict[Any, int]:

@@ -59,11 +59,11 @@ class Csv:
         for stamp in self._stamps:
             stamp.check()
 
-    def version(self) -> str:
+    def read_version(self) -> str:
         """A digest of names, sizes, times of change and schema."""
         return version(self._stamps, self.schema)
 
-    def pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
+    def iter_pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
         """Blocks of rows, each a piece; cells become numbers on whichever core is free."""
         types = {name: self._type(name, name in labels) for name in (*numbers, *labels)}
         types = types or {self.schema.names[0]: pa.string()}  # rows are to be counted still

@@ -42,7 +42,7 @@ def _copied(part: Part, dtype: Any) -> Copied:
 
 
 def _memory(stream: Stream, found: list[Copied], dtype: Any) -> Memory:
-    none = stream.empty()
+    none = stream.make_empty_batch()
     X = np.concatenate([none.X.astype(dtype), *(one[1] for one in found)])
     y = none.y if none.y is None else np.concatenate([none.y, *(one[2] for one in found if one[2] is not None)])
     units = None

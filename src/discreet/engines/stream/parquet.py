@@ -43,11 +43,11 @@ class Parquet:
         for stamp in self._stamps:
             stamp.check()
 
-    def version(self) -> str:
+    def read_version(self) -> str:
         """A digest of names, sizes, times of change and schema."""
         return version(self._stamps, self.schema)
 
-    def pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
+    def iter_pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
         """Row groups, small ones together; where there is not one for each core, their batches."""
         columns = [*numbers, *labels]
         bundles = list(self._bundles(len(columns)))

@@ -29,7 +29,7 @@ def read(
     """
     if not numbers and not labels:
         labels = source.schema.names[:1]  # rows are to be counted still
-    pieces = source.pieces(numbers, labels, rows)
+    pieces = source.iter_pieces(numbers, labels, rows)
     seen = 0
     source.check()
     with Bar(progress, f"reading {os.path.basename(source.name)}") as bar:

@@ -25,7 +25,7 @@ class Source(Protocol):
     count: int | None
     blocks: float | None
 
-    def pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
+    def iter_pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
         """All rows once: calling a piece, in any thread, gives its batches, each with the place of its first row.
 
         What a piece does is done in parallel, what this iterator does by itself is not.
@@ -40,7 +40,7 @@ class Source(Protocol):
     def check(self) -> None:
         """Raise `EngineError` if this is known to be other data than before."""
 
-    def version(self) -> str:
+    def read_version(self) -> str:
         """A digest that is another one when the data is, as far as that can be told without reading it."""
 
 

@@ -128,7 +128,7 @@ class Table:
         self.count: int | None = table.num_rows
         self.blocks: float | None = None
 
-    def pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
+    def iter_pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
         """Its batches, some to a piece."""
         some = self._table.select([*numbers, *labels])
         for place in range(0, some.num_rows, CHUNK):
@@ -137,7 +137,7 @@ class Table:
     def check(self) -> None:
         """Arrow tables do not change."""
 
-    def version(self) -> str:
+    def read_version(self) -> str:
         """A digest of all that the table holds, whatever its chunks, for a retrying ledger: never shown."""
         content = Content(self.schema.remove_metadata().to_string(), self._table.num_rows)
         for place in range(0, self._table.num_rows, CHUNK):
@@ -189,7 +189,7 @@ class Query:
         self.count: int | None = None
         self.blocks: float | None = None
 
-    def pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
+    def iter_pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
         """The batches, each a piece."""
         place = 0
         batches = self._batches([*numbers, *labels])
@@ -208,7 +208,7 @@ class Query:
     def check(self) -> None:
         """Nothing is known of what lies behind a query."""
 
-    def version(self) -> str:
+    def read_version(self) -> str:
         """A digest of the query, the files behind it and the schema; raises where there are no files to tell by."""
         plan = self._plan()
         if plan is None:

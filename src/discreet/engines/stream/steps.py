@@ -168,7 +168,7 @@ class Bounding:
 
     @cached_property
     def _words(self) -> NDArray[np.uint64]:
-        return self.coins.of_units(self.before.index.names)
+        return self.coins.look_up_unit_words(self.before.index.names)
 
     def ready(self) -> None:
         """Rank the rows of all units."""

@@ -62,14 +62,14 @@ class Stream(BaseRows):
         self._steps: tuple[Step, ...] = ()
         self._see(self._roles.features)
         if unit is not None:
-            self.__dict__.update(self.by(unit).__dict__)
+            self.__dict__.update(self.assign_units(unit).__dict__)
 
     def _see(self, columns: tuple[str, ...] | None, width: int | None = None) -> None:
         self.columns = columns
         self.width = len(columns) if width is None and columns is not None else width or 0
         self._widest = max(self.width, getattr(self, "_widest", 1))
 
-    def expecting(self, *, numeric: bool = True, labels: bool = False) -> Stream:
+    def expect_types(self, *, numeric: bool = True, labels: bool = False) -> Stream:
         """The same rows for a use of them: features of any type if not `numeric`, targets of any with `labels`."""
         some = self._copy()
         if any(isinstance(step, Imaging) for step in self._steps):
@@ -93,7 +93,7 @@ class Stream(BaseRows):
         some._steps = (*self._steps, step)
         return some
 
-    def coded(self, classes: Sequence[Any]) -> Stream:
+    def encode_targets(self, classes: Sequence[Any]) -> Stream:
         """The same rows, with the place of each target in a public list of classes; NaN for any other."""
         if self._roles.target is None:
             raise ValueError("These rows bring no target.")
@@ -102,7 +102,7 @@ class Stream(BaseRows):
     def map(self, image: Image, columns: Sequence[str] | None = None) -> Stream:
         """Rows whose features are `image(batch)`, made as they are read; targets are kept."""
         some = self._and(Imaging(image, None if columns is None else tuple(columns)))
-        some._see(None if columns is None else tuple(columns), some.empty().X.shape[1])
+        some._see(None if columns is None else tuple(columns), some.make_empty_batch().X.shape[1])
         return some
 
     def sample(self, rate: float, coins: Coins) -> Stream:
@@ -110,11 +110,11 @@ class Stream(BaseRows):
         if rate >= 1:
             return self._copy()
         if not self.of_units:
-            return self._and(Drawing(lambda start, stop: coins.heads(start, stop, rate)))
+            return self._and(Drawing(lambda start, stop: coins.look_up_heads(start, stop, rate)))
         top = np.uint64(int(rate * 2.0**64))
         return self._and(Choosing(lambda: self._of_units(coins) < top))
 
-    def blocks(self, count: int, coins: Coins) -> Iterator[Stream]:
+    def split_into_blocks(self, count: int, coins: Coins) -> Iterator[Stream]:
         """The rows in `count` disjoint blocks: each unit, or row, is in one of them, drawn for it alone."""
         words = cache(lambda: self._of_units(coins) % np.uint64(count))
         return (self._and(self._block(np.uint64(i), np.uint64(count), coins, words)) for i in range(count))
@@ -123,13 +123,13 @@ class Stream(BaseRows):
         self, number: np.uint64, count: np.uint64, coins: Coins, words: Callable[[], NDArray[np.uint64]]
     ) -> Step:
         if not self.of_units:
-            return Drawing(lambda start, stop: coins.words(start, stop) % count == number)
+            return Drawing(lambda start, stop: coins.look_up_words(start, stop) % count == number)
         return Choosing(lambda: words() == number)
 
     def _of_units(self, coins: Coins) -> NDArray[np.uint64]:
-        return coins.of_units(self.index.names)
+        return coins.look_up_unit_words(self.index.names)
 
-    def by(self, unit: str) -> Stream:
+    def assign_units(self, unit: str) -> Stream:
         """The same rows, each belonging to the unit that this column names; the column is no feature then."""
         if unit == self._roles.unit:
             return self
@@ -151,13 +151,13 @@ class Stream(BaseRows):
         """All units: read once, and remembered."""
         return self._index()
 
-    def bounded(self, limit: int, coins: Coins) -> Stream:
+    def limit_rows_per_unit(self, limit: int, coins: Coins) -> Stream:
         """At most `limit` rows of each unit, by a keyed hash of what they hold."""
         some = self._and(Bounding(self, limit, coins))
         some._limit, some._shared, some.unit = min(limit, self._limit or limit), False, None
         return some
 
-    def shared(self) -> Stream:
+    def share_within_units(self) -> Stream:
         """Rows that share what their unit may add."""
         some = self._copy()
         some._shared, some.unit = True, None
@@ -165,7 +165,7 @@ class Stream(BaseRows):
 
     # what is read
 
-    def empty(self) -> Batch:
+    def make_empty_batch(self) -> Batch:
         """A batch without rows: the schema."""
         schema = self._source.schema
         part = self._part(0, pa.record_batch([pa.array([], field.type) for field in schema], schema=schema), Room())
@@ -186,8 +186,8 @@ class Stream(BaseRows):
                     total.add(query(batch))
             return total
 
-        total, none = Total(), self.empty()
-        total.add(query(none if share is None else none.shared(np.zeros(0))))
+        total, none = Total(), self.make_empty_batch()
+        total.add(query(none if share is None else none.with_share(np.zeros(0))))
         for found in self.each(work):
             total.merge(found)
         return total.value()
@@ -199,7 +199,7 @@ class Stream(BaseRows):
         if isinstance(query, Together) or not query.whole:
             counts = self.index.counts if self._limit is None else np.minimum(self.index.counts, self._limit)
             return less(1.0 / np.maximum(counts, 1))
-        limit = query.lattices(query.widths(self.empty()))[0].limit
+        limit = query.lattices(query.widths(self.make_empty_batch()))[0].limit
         return less(limit / np.maximum(self._sizes(query), limit))
 
     def _sizes(self, query: BoundedSum) -> Floats:
@@ -217,7 +217,7 @@ class Stream(BaseRows):
                 np.add.at(totals, codes, sizes)
         return totals
 
-    def tally(self) -> dict[Any, int]:
+    def count_labels(self) -> dict[Any, int]:
         """How many rows hold each target; missing ones, and what cannot be a label, are left out."""
         if self._roles.target is None:
             raise ValueError("These rows bring no target.")
@@ -280,7 +280,7 @@ class Stream(BaseRows):
         for start in range(0, max(1, part.rows), self._size):
             stop = min(start + self._size, part.rows)
             batch = Batch(part.table.block(start, stop), None if y is None else y[start:stop])
-            yield batch if share is None or part.codes is None else batch.shared(share[part.codes[start:stop]])
+            yield batch if share is None or part.codes is None else batch.with_share(share[part.codes[start:stop]])
 
     @property
     def _size(self) -> int:
@@ -288,14 +288,14 @@ class Stream(BaseRows):
 
     # where they fit in memory
 
-    def held(self, dtype: Any = np.float64) -> Rows:
+    def hold_in_memory(self, dtype: Any = np.float64) -> Rows:
         """Rows in memory, their features as `dtype`, which must hold them exactly; these rows, if they are too many."""
         return loaded(self, dtype, KEPT)
 
-    def keep(self) -> Rows:
+    def cache_images(self) -> Rows:
         """Rows in memory, with what queries make of them kept; these rows, if they are too many."""
         some = loaded(self, np.float64, KEPT // 8)
-        return some if some is self else some.keep()
+        return some if some is self else some.cache_images()
 
     def fits(self, cells: int) -> bool:
         """Whether these rows are known to have at most so many cells, and would keep their places in memory."""
@@ -307,13 +307,13 @@ class Stream(BaseRows):
         """Whether rows share what their unit may add."""
         return self._shared
 
-    def version(self) -> str:
+    def read_version(self) -> str:
         """A digest that is another one when the data is, as far as that can be told without reading it."""
         if self._steps:
             raise NotSupported("Rows that were mapped or sampled are not retried. Hint: hand over the rows themselves.")
-        return self._source.version()
+        return self._source.read_version()
 
-    def roles(self) -> tuple[str, str, str]:
+    def describe_roles(self) -> tuple[str, str, str]:
         """The name and the type of the target, and the name of the unit."""
         target = self._roles.target
         kind = None if target is None else self._source.schema.field(target).type

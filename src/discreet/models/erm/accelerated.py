@@ -69,7 +69,7 @@ class Minimiser:
 
     def __call__(self, rows: Rows, b: Floats) -> Floats:
         """The coefficients, one line per class."""
-        mapped, a = rows.map(self.image).held().keep(), self._momentum  # many sums are to come
+        mapped, a = rows.map(self.image).hold_in_memory().cache_images(), self._momentum  # many sums are to come
         within = float(mapped.sum(BoundedSum(OneHot(_each, 1), name="rows"))[0]) <= self.rows
         x = low = v = np.zeros((self.columns, self.image.width))  # `low` is what rounding left out of x
         for _ in range(self.passes):
@@ -161,7 +161,7 @@ class Slopes:
     def _signs(self, batch: Batch) -> Floats:
         assert batch.y is not None
         wanted = np.arange(float(self.columns)) if self.columns > 1 else np.ones(1)
-        made: Floats = batch.once(("signs", self.columns), lambda: _signs(batch.y, wanted))
+        made: Floats = batch.make_once(("signs", self.columns), lambda: _signs(batch.y, wanted))
         return made
 
 
@@ -186,7 +186,9 @@ def words_of(theta: Floats) -> tuple[tuple[Floats, ...], tuple[float, ...]]:
 
 def whole(batch: Batch) -> Floats:
     """The u of each row in whole numbers, one coordinate after the other; zero where the target is missing."""
-    made: Floats = batch.once("whole", lambda: np.ascontiguousarray(np.where(batch.lost, 0.0, batch.X.T)))
+    made: Floats = batch.make_once(
+        "whole", lambda: np.ascontiguousarray(np.where(batch.missing_targets, 0.0, batch.X.T))
+    )
     return made
 
 

@@ -176,14 +176,14 @@ class StableMedian(Inside):
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """Split, fit, test and release."""
         assert isinstance(event, Approximate)
-        fits = [self.fit(block)[self.skip :] for block in rows.blocks(self.blocks, Coins.fresh(rng))]
+        fits = [self.fit(block)[self.skip :] for block in rows.split_into_blocks(self.blocks, Coins.draw_key(rng))]
         chosen, median = propose(np.array(fits), math.floor(math.ldexp(self.largest, GRID)), event, rng)
         return np.concatenate([[float(chosen)], np.ldexp(median.astype(np.float64), -GRID)]), None
 
     def fit(self, block: Rows) -> Ints:
         """The coefficients of one block, in multiples of 2^-40: a function of the block alone."""
-        if block.arrays() == 2:
-            rows, targets = block.tables()
+        if block.count_arrays() == 2:
+            rows, targets = block.read_arrays()
             batch = Batch(rows, targets)
             return on_grid(least_deviations(self.x(batch), self.y(batch), self.mean))
         assert self.vv.fixed is not None

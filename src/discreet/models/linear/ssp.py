@@ -95,17 +95,19 @@ def mapped(x: Scaled, y: Image, rows: Rows, d: int) -> tuple[Image, Image]:
     """
 
     def own(batch: Batch) -> Floats:
-        values = batch.once(x, lambda: x(batch))
+        values = batch.make_once(x, lambda: x(batch))
         squares = np.zeros(len(values))
         for column in values.T:  # in a fixed order: the same bits whatever the layout
             squares += column * column
         return np.maximum(np.sqrt(squares), 1e-6)
 
     def directed(batch: Batch) -> Floats:
-        return np.asarray(batch.once(x, lambda: x(batch)) / batch.once((x, "length"), lambda: own(batch))[:, None])
+        return np.asarray(
+            batch.make_once(x, lambda: x(batch)) / batch.make_once((x, "length"), lambda: own(batch))[:, None]
+        )
 
     def divided(batch: Batch) -> Floats:
-        return np.asarray(y(batch) / batch.once((x, "length"), lambda: own(batch)))
+        return np.asarray(y(batch) / batch.make_once((x, "length"), lambda: own(batch)))
 
     if rows == "max-norm":
         return x.times(1 / length(rows, d)), y

@@ -34,7 +34,7 @@ class Directions:
         return self._made(batch)[1]
 
     def _made(self, batch: Batch) -> tuple[Floats, Floats]:
-        made: tuple[Floats, Floats] = batch.once((self, "made"), lambda: self._make(batch))
+        made: tuple[Floats, Floats] = batch.make_once((self, "made"), lambda: self._make(batch))
         return made
 
     def _make(self, batch: Batch) -> tuple[Floats, Floats]:
@@ -51,7 +51,9 @@ class Directions:
     def margins(self, batch: Batch, slope: Slope) -> Floats:
         """θ·z of each row, for each θ of a slope on `grid`: an exact product, so that it is the row's own."""
         grid = self.grid
-        z, _ = batch.once((self, grid, 2, False), lambda: grid.quantise(self(batch), 2, False, batch.lost))
+        z, _ = batch.make_once(
+            (self, grid, 2, False), lambda: grid.quantise(self(batch), 2, False, batch.missing_targets)
+        )
         return np.asarray(slope.line(z) * self.length(batch))
 
 

@@ -245,7 +245,7 @@ class OnlineClassifier(LinearClassifier):
         from discreet.models.online.regret import exact_regret
 
         check_is_fitted(self, "release_")
-        rows = in_memory(X, y, labels=True).coded(self.classes_.tolist())
+        rows = in_memory(X, y, labels=True).encode_targets(self.classes_.tolist())
         image = Shrunk(Scaled.by(self.bounds_, True), self.clip or math.sqrt(1 + rows.width / 2))
         return exact_regret(rows, image, self.loss, self.iterates_, np.asarray(rounds), float(self.radius))
 

@@ -33,7 +33,7 @@ class Shrunk:
 
     def __call__(self, batch: Batch) -> Floats:
         """One vector per row, of length at most `radius`."""
-        z = batch.once(self.image, lambda: self.image(batch))
+        z = batch.make_once(self.image, lambda: self.image(batch))
         with np.errstate(all="ignore"):
             shorter = np.minimum(1.0, self.radius / np.sqrt(halved((z * z).T.copy())))
             return np.asarray(z * shorter[:, None])
@@ -59,7 +59,7 @@ class Slopes:
 
     def __call__(self, batch: Batch) -> Floats:
         """One slope per row and score. All of it is elementwise, or added up in a fixed order."""
-        z = batch.once(self.rows, lambda: self.rows(batch)).T
+        z = batch.make_once(self.rows, lambda: self.rows(batch)).T
         slopes = np.empty((len(batch), len(self.theta)))
         for k, theta in enumerate(self.theta):
             side = np.where(_is(batch, k if len(self.theta) > 1 else 1), 1.0, -1.0)
@@ -93,7 +93,7 @@ class Mistakes:
 
     def __call__(self, batch: Batch) -> Floats:
         """Two numbers per row."""
-        z = batch.once(self.rows, lambda: self.rows(batch)).T
+        z = batch.make_once(self.rows, lambda: self.rows(batch)).T
         scores = np.array([halved(z * theta[:, None]) for theta in self.theta])
         said = scores.argmax(axis=0) if len(scores) > 1 else (scores[0] > 0).astype(int)
         wrong = np.ones(len(batch))

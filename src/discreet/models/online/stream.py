@@ -154,5 +154,5 @@ class Stream:
 
 def coded(X: Any, y: Any, classes: Any) -> Rows:
     """Rows of a later round, their targets as places in the classes."""
-    rows: Rows = as_rows(X, y, labels=True).coded(classes)
+    rows: Rows = as_rows(X, y, labels=True).encode_targets(classes)
     return rows

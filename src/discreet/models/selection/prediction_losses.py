@@ -54,7 +54,7 @@ class Losses:
 
     def add_up(self, rows: Rows) -> tuple[Exact, Fraction]:
         """The exact total of each model, and how far one row can move any of them, in the same whole numbers."""
-        rows = rows if self.classes is None else rows.coded(self.classes)
+        rows = rows if self.classes is None else rows.encode_targets(self.classes)
         width = len(self.models)
         query = BoundedSum(self, norm=1.0, box=True, name="losses", fixed=(width, 1))
         with alone.silence():

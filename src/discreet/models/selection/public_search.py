@@ -24,7 +24,7 @@ def best_on_public(
     """
     X, y = data
     rows = in_memory(X, y, labels=estimator.labelled)
-    dealt = list(rows.blocks(folds, Coins.fresh(rng)))
+    dealt = list(rows.split_into_blocks(folds, Coins.draw_key(rng)))
     total = np.zeros(len(settings))
     for held in range(folds):
         rest = _joined([block for i, block in enumerate(dealt) if i != held], estimator.labelled)

@@ -310,7 +310,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
     def _refuse_schema(self, rows: Rows, y: Any) -> None:
         super()._refuse_schema(rows, y)
         if self.labelled:
-            refuse_kind(type(self).__name__, rows.empty().y if y is None else y, scored(self.estimator)["classes"])
+            refuse_kind(
+                type(self).__name__, rows.make_empty_batch().y if y is None else y, scored(self.estimator)["classes"]
+            )
 
     def _budget(self) -> Budget:
         estimator = self.estimator

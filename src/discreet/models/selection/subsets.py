@@ -49,7 +49,7 @@ class Subsets(Inside):
         assert isinstance(event, (Approximate, Pure))
         epsilon, delta = event.epsilon, event.delta if isinstance(event, Approximate) else 0.0
         models: list[Any] = []
-        for block in rows.blocks(len(self.settings) + 1, Coins.fresh(rng)):
+        for block in rows.split_into_blocks(len(self.settings) + 1, Coins.draw_key(rng)):
             if len(models) < len(self.settings):
                 models.append(fitted(self.on_block(self.settings[len(models)], epsilon, delta), block, rng))
             else:

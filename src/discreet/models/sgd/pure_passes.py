@@ -102,14 +102,14 @@ class Passes(Inside):
         if self.sizes == (1,):
             yield [rows]
             return
-        blocks = rows.blocks(sum(self.sizes), Coins.fresh(rng))
+        blocks = rows.split_into_blocks(sum(self.sizes), Coins.draw_key(rng))
         for size in self.sizes:
             yield list(islice(blocks, size))
 
 
 def noised(query: BoundedSum, batch: list[Rows], event: Event, budget: Budget, rng: Keystream) -> tuple[Floats, float]:
     """The gradient of some blocks of rows, with noise of its sensitivity; and the deviation of the noise."""
-    widths = query.widths(batch[0].empty())
+    widths = query.widths(batch[0].make_empty_batch())
     query = replace(query, fixed=widths).coarser(size_of(event), widths)
     total: Exact = np.sum([block.sum(query).astype(object) for block in batch], axis=0)
     sensitivity, exponent = query.sensitivity(widths, budget.neighbours), query.exponent(widths)

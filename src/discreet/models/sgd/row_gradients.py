@@ -143,10 +143,10 @@ class Design:
         """Directions as `BoundedSum` puts them on its grid: they are on it already, so they are left as they are."""
 
         def make() -> tuple[Floats, Floats]:
-            z, lost = batch.X[:, :-1].T, batch.lost
+            z, lost = batch.X[:, :-1].T, batch.missing_targets
             return np.where(lost, 0.0, z) if lost.any() else z, np.ones(len(batch))
 
-        made: tuple[Floats, Floats] = batch.once((self.direction, GRID, 2, False), make)
+        made: tuple[Floats, Floats] = batch.make_once((self.direction, GRID, 2, False), make)
         return made[0]
 
 
@@ -159,7 +159,7 @@ class Slope:
 
     def __call__(self, batch: Batch) -> Floats:
         """One number per row and column of coefficients."""
-        made: Floats = batch.once((self.design, self.theta.tobytes()), lambda: self._made(batch))
+        made: Floats = batch.make_once((self.design, self.theta.tobytes()), lambda: self._made(batch))
         return made
 
     @cached_property

@@ -68,7 +68,7 @@ def _show(attempt: Attempt) -> None:
 
 def _rehearse(estimator: Any, rows: Any) -> None:
     """Raise if what a fit sets has no stable form, as a fit on no rows tells."""
-    name, empty = type(estimator).__name__, rows.empty()
+    name, empty = type(estimator).__name__, rows.make_empty_batch()
     without = {"ledger", "callback", "unit", "max_rows_per_unit"} & set(estimator.get_params(deep=False))
     copy = clone(estimator).set_params(**dict.fromkeys(without))
     try:

@@ -85,7 +85,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         super()._refuse_schema(rows, y)
         given = self._stated_classes()
         if given is not None:
-            refuse_kind(type(self).__name__, rows.empty().y if y is None else y, given)
+            refuse_kind(type(self).__name__, rows.make_empty_batch().y if y is None else y, given)
 
     def _budget(self) -> Budget:
         budget = super()._budget()

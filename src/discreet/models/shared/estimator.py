@@ -104,7 +104,7 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
         rows = as_rows(X, y_given, numeric=self.numeric, labels=self.labelled, unit=self.unit)
         if getattr(y, "shape", ())[1:] == (1,):
             column_or_1d(y, warn=True)
-        if self.supervised and rows.empty().y is None:
+        if self.supervised and rows.make_empty_batch().y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed: these rows bring no target.")
         self._refuse_schema(rows, y)
         public = self._facts(rows, budget) | stated
