@@ -103,7 +103,7 @@ def test_losses_are_what_the_proofs_need(loss):
     steepest = np.diff(slope).max() / step
     assert 0.99 * loss.curvature < steepest <= loss.curvature * (1 + 1e-6)
     np.testing.assert_allclose(np.diff(loss.value(m)) / step, (slope[1:] + slope[:-1]) / 2, atol=1e-3)
-    assert loss.value(m).min() >= 0 and loss.start == pytest.approx(float(loss.value(np.zeros(1))[0]))
+    assert loss.value(m).min() >= 0 and loss.at_zero == pytest.approx(float(loss.value(np.zeros(1))[0]))
 
 
 @losses

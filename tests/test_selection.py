@@ -786,7 +786,7 @@ def test_refused_before_anything_is_charged(options, error, says):
     X, y = labelled(30)
     ledger = Ledger(Budget(1.0, 1e-6))
     model = search(ledger=ledger).set_params(**options)
-    target = y if getattr(model.estimator, "labelled", True) else np.zeros(30)
+    target = y if getattr(model.estimator, "has_labels", True) else np.zeros(30)
     with pytest.raises(error, match=says):
         model.fit(X, target)
     assert ledger.entries == ()

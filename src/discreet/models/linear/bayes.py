@@ -98,16 +98,16 @@ class BayesianLinearRegression(PrivateRegressor):
     chains: int = 8
     posterior: Kind = "noise-aware"
 
-    def _widest(self) -> int | None:
+    def _limit_columns(self) -> int | None:
         return WIDEST - 2  # (1, x, y)
 
-    def _budget(self) -> Budget:
+    def _read_budget(self) -> Budget:
         Prior(self.a0, self.b0, self.a, self.b)  # raises, before anything is charged
         if self.posterior not in get_args(Kind):
             raise ValueError(f"The `posterior` is 'noise-aware' or 'naive-overconfident'. Got {self.posterior!r}.")
         chains = check_whole(type(self).__name__, "chains", self.chains)
         check_whole(type(self).__name__, "draws", self.draws, 4 * chains, why=f": 4 in each of {chains} chains")
-        return super()._budget()
+        return super()._read_budget()
 
     def _fit(self, task: Task) -> None:
         intercept, curator = task.intercept, task.curator
@@ -201,7 +201,7 @@ class BayesianLinearRegression(PrivateRegressor):
         mean = super().predict(X)
         if not return_std:
             return mean
-        rows = self._checked(X)
+        rows = self._check_rows(X)
         inside = np.where(np.isfinite(rows), np.clip(rows, self.bounds_.lower, self.bounds_.upper), np.nan)
         full = np.column_stack([np.ones(len(rows)), inside])
         of_line = np.einsum("ij,ij->i", full @ np.cov(self.posterior_.T, bias=True), full)
@@ -218,7 +218,7 @@ class BayesianLinearRegression(PrivateRegressor):
     def _lines(self, X: Any) -> list[Floats]:
         """The target's mean for each row and draw, in blocks; NaN where a feature is not finite."""
         check_is_fitted(self, "release_")
-        rows, draws = self._checked(X), self.posterior_
+        rows, draws = self._check_rows(X), self.posterior_
         inside = np.where(np.isfinite(rows), np.clip(rows, self.bounds_.lower, self.bounds_.upper), np.nan)
         return [draws[:, 0] + inside[start : start + BLOCK] @ draws[:, 1:].T for start in range(0, len(inside), BLOCK)]
 

@@ -52,12 +52,12 @@ class LinearModel(PrivateRegressor):
     def _clip(self) -> float | None:
         return CLIP
 
-    def _settle(self, curator: Curator, bounds: Bounds) -> Bounds:
+    def _settle_bounds(self, curator: Curator, bounds: Bounds) -> Bounds:
         self._target = bounds.target
-        return super()._settle(curator, bounds if self.fit_intercept else through_origin(bounds))
+        return super()._settle_bounds(curator, bounds if self.fit_intercept else through_origin(bounds))
 
-    def _public(self, rows: Rows) -> Bounds:
-        bounds = super()._public(rows)
+    def _check_bounds(self, rows: Rows) -> Bounds:
+        bounds = super()._check_bounds(rows)
         middle, half = bounds.target_scale
         centres, halves = np.append(bounds.centre, middle), np.append(bounds.half, half)
         if not ((halves > 1e-100) & (halves < 1e100) & (halves > 1e-10 * np.abs(centres))).all():
@@ -105,7 +105,7 @@ class LinearModel(PrivateRegressor):
         if release is not None:
             parameters = {"epsilon": release.epsilon, "delta": release.delta} | parameters
         model = cls(fit_intercept=statistics.intercept, bounds=statistics.bounds, **parameters)
-        model._budget()  # raises if the parameters are wrong
+        model._read_budget()  # raises if the parameters are wrong
         model.bounds_, model.statistics_ = statistics.clipped, statistics
         model.n_features_in_ = len(statistics.bounds.lower)
         if statistics.columns is not None:

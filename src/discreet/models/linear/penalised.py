@@ -40,11 +40,11 @@ class Penalised(LinearModel):
         self._accept(self.bounds_, self._solve(self.statistics_))
         self.bounds_ = self.statistics_.clipped
 
-    def _budget(self) -> Any:
+    def _read_budget(self) -> Any:
         _number(self, "alpha", self.alpha, 0.0, sys.float_info.max)
         if self.clip not in ("auto", None):
             _number(self, "clip", self.clip, sys.float_info.min, sys.float_info.max)
-        return super()._budget()
+        return super()._read_budget()
 
     @property
     def _clip(self) -> float | None:
@@ -168,10 +168,10 @@ class ElasticNet(Sparse):
 
     l1_ratio: float = 0.5
 
-    def _budget(self) -> Any:
+    def _read_budget(self) -> Any:
         if not 0 <= self._l1 <= 1:
             raise ValueError(f"The `l1_ratio` of {type(self).__name__} must be within 0 and 1. Got {self._l1!r}.")
-        return super()._budget()
+        return super()._read_budget()
 
     @property
     def _l1(self) -> float:

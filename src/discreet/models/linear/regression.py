@@ -104,8 +104,8 @@ class LinearRegression(LinearModel):
     rows: ssp.Rows = "max-norm"
     clip: float | Literal["auto"] | None = "auto"
 
-    def _budget(self) -> Budget:
-        budget = super()._budget()
+    def _read_budget(self) -> Budget:
+        budget = super()._read_budget()
         _one_of("method", self.method, get_args(Method))
         _one_of("noise", self.noise, get_args(ssp.Noise))
         _one_of("rows", self.rows, get_args(ssp.Rows))
@@ -167,7 +167,7 @@ class LinearRegression(LinearModel):
         if self.rows != "row-norm":
             return super().predict(X)
         check_is_fitted(self, "release_")
-        X = self._checked(X)
+        X = self._check_rows(X)
         scaled = self.bounds_.scale(X)
         lengths = np.sqrt((scaled**2).sum(axis=1) + bool(self.fit_intercept))
         middle, half = self.bounds_.target_scale

@@ -13,7 +13,7 @@ from discreet.budget import Share
 from discreet.curator.task import Task
 from discreet.models.linear.scaled_rows import features, target
 from discreet.models.linear.shrinkage import LIKELY
-from discreet.models.shared.scaling import Standard, indicators, standardised
+from discreet.models.shared.scaling import StandardisedRows, find_indicators, standardise_features
 from discreet.query import Batch, BoundedSum
 from discreet.query.images import missing
 from discreet.query.moment_sums import Powers
@@ -33,7 +33,7 @@ CLIPPED = "features were clipped at {:g} standard deviations from their means: c
 class Begun:
     """Standardised rows; the target's mean as a line, its noise, and the target's deviation; the features' means."""
 
-    rows: Standard
+    rows: StandardisedRows
     start: Floats
     start_std: float
     deviation: float
@@ -76,12 +76,12 @@ def standardise_rows(
     spread = np.sqrt(np.clip(squares - mean**2, max(FLAT * noise, 1e-6), 1.0))
     deviation = _deviation(float(y_squared) - y_mean**2, y_noise / SQUARES)
 
-    standard = standardised(bounds, intercept, clip, mean, spread)
+    standard = standardise_features(bounds, intercept, clip, mean, spread)
     start = np.zeros(d + intercept)
     start[:intercept] = y_mean
     columns = task.curator.columns or tuple(f"x{i + 1}" for i in range(d))
-    notes = _crowded(np.append(np.where(indicators(bounds, intercept), 0.0, squares), y_squared), noise, columns)
-    if clip is not None and standard.clips:
+    notes = _crowded(np.append(np.where(find_indicators(bounds, intercept), 0.0, squares), y_squared), noise, columns)
+    if clip is not None and standard.clips_features:
         notes += (CLIPPED.format(clip),)
     return Begun(standard, start, y_std, deviation, mean, notes)
 

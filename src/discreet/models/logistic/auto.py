@@ -29,7 +29,7 @@ from discreet.models.logistic.shrinkage import Belief, Prior
 from discreet.models.logistic.standardise import CLIP_AT, scale_features
 from discreet.models.shared.classifier import SCANTY
 from discreet.models.shared.linear_fit import ADAPTS, Fit
-from discreet.models.shared.scaling import Standard, around_zero, indicators
+from discreet.models.shared.scaling import StandardisedRows, centre_at_zero, find_indicators
 from discreet.query import BoundedSum, Image
 from discreet.query.images import Mixed
 
@@ -81,7 +81,7 @@ def fit_shares(task: Task, bounds: Bounds, shares: Sequence[Share], clip: float 
     | one class only | that class, as far as its rows outnumber the noise |
     | constant or collinear columns | finite coefficients |
     """
-    bounds = bounds if task.intercept else around_zero(bounds)
+    bounds = bounds if task.intercept else centre_at_zero(bounds)
     scalings = SCALINGS_PURE if task.budget.pure else SCALINGS
     for_counts, for_moments, for_look, *rest = shares
     for_scale, for_steps = rest[:scalings], rest[scalings:]
@@ -112,7 +112,7 @@ def fit_shares(task: Task, bounds: Bounds, shares: Sequence[Share], clip: float 
     signal = 1 / (task.noise(theta.size) / n * math.sqrt(task.width))
     scanty = signal < SCANTY or too_few(counts, task)
     notes = ADAPTS, FEW if scanty else "", FAINT.format(kept) if kept < 0.5 else ""
-    task.note(*filter(None, (*notes, CLIPPED.format(clip) if standard.clips else "")))
+    task.note(*filter(None, (*notes, CLIPPED.format(clip) if standard.clips_features else "")))
     return Fit(classes.theta(theta) @ white.matrix.T, bounds=bounds, narrow=standard.narrow)
 
 
@@ -134,14 +134,14 @@ class Whitened:
     turn: Floats
 
     @classmethod
-    def as_is(cls, standard: Standard) -> Whitened:
+    def as_is(cls, standard: StandardisedRows) -> Whitened:
         """Standardised rows themselves."""
         d = len(standard.low)
         return cls(standard.rows, standard.frame, np.ones(d), np.eye(d))
 
     def average(self, bounds: Bounds) -> Floats:
         """The slopes with which all numbers speak for one class alike; indicators have none."""
-        numbers = ~indicators(bounds, True)
+        numbers = ~find_indicators(bounds, True)
         return np.asarray(self.turn @ numbers.astype(np.float64))
 
 
@@ -151,7 +151,7 @@ def _hides_correlations(task: Task, share: Share, n: float) -> bool:
     return noise > BLIND * math.sqrt(task.width)
 
 
-def _whiten(task: Task, standard: Standard, share: Share, n: float) -> Whitened:
+def _whiten(task: Task, standard: StandardisedRows, share: Share, n: float) -> Whitened:
     """The rows whitened as far as a noisy look at their second moments allows."""
     d = len(standard.low)
     features = replace(standard.rows, intercept=False)

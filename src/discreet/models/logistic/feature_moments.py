@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.models.shared.scaling import indicators
+from discreet.models.shared.scaling import find_indicators
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class Expected:
     def by(cls, bounds: Bounds, intercept: bool) -> Expected:
         """Of features with such bounds."""
         centre = np.where(bounds.lower == -bounds.upper, 0.0, LOW)
-        return cls(centre, np.where(indicators(bounds, intercept), OF_INDICATORS, SPREAD))
+        return cls(centre, np.where(find_indicators(bounds, intercept), OF_INDICATORS, SPREAD))
 
 
 def shrunk_moments(

@@ -12,7 +12,7 @@ from discreet.curator.task import Task
 from discreet.models.logistic.class_counts import FEW, class_counts, too_few, total_rows
 from discreet.models.logistic.directions import Directions, gradient, many, two
 from discreet.models.shared.linear_fit import ADAPTS, Fit
-from discreet.models.shared.scaling import around_zero
+from discreet.models.shared.scaling import centre_at_zero
 from discreet.query.images import Scaled
 
 Floats = NDArray[np.float64]
@@ -30,7 +30,7 @@ def gradient_descent(task: Task, rounds: int | None = None) -> Fit:
     """
     rounds = rounds or (ROUNDS_PURE if task.budget.pure else ROUNDS)
     bounds, (for_counts, *for_steps) = task.deal(radial(COUNTS), *[radial((1 - COUNTS) / rounds)] * rounds)
-    bounds = bounds if task.intercept else around_zero(bounds)
+    bounds = bounds if task.intercept else centre_at_zero(bounds)
 
     # BOUND + SUMMARISE + PRIVATISE: the number of rows, then gradients, each at most as long as a row
     counts = class_counts(task.curator, for_counts, len(bounds.classes or ()))

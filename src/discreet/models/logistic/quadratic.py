@@ -11,7 +11,7 @@ from discreet.models.logistic.class_counts import FEW, class_counts, shares_of, 
 from discreet.models.logistic.feature_moments import spectral
 from discreet.models.logistic.standardise import CLIP_AT, scale_features
 from discreet.models.shared.linear_fit import ADAPTS, Fit
-from discreet.models.shared.scaling import around_zero
+from discreet.models.shared.scaling import centre_at_zero
 from discreet.query import Batch, BoundedSum
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ def quadratic(task: Task, clip: float | None = CLIP_AT) -> Fit:
     """
     parts = [radial(share) for share in (COUNTS, MOMENTS, GRAM, PRODUCTS)]
     bounds, (for_counts, for_moments, for_gram, for_products) = task.deal(*parts)
-    bounds = bounds if task.intercept else around_zero(bounds)
+    bounds = bounds if task.intercept else centre_at_zero(bounds)
     curator, width = task.curator, task.width
 
     # BOUND + SUMMARISE + PRIVATISE: class shares, standardised rows, X'X and X'(y - p)

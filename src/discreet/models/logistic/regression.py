@@ -97,7 +97,7 @@ class LogisticRegression(LinearClassifier):
     (True, (5000, 2))
     """
 
-    wider = '; or method="objective" (delta > 0) or "objective-pure", which take any number'
+    wider_hint = '; or method="objective" (delta > 0) or "objective-pure", which take any number'
     narrow_: Bounds | None = field(init=False)
     _unit: Unit | None = field(init=False)
 
@@ -117,10 +117,10 @@ class LogisticRegression(LinearClassifier):
     def _n_is_limit(self) -> bool:
         return self.method in MINIMUM
 
-    def _widest(self) -> int | None:
-        return None if self.method in MINIMUM else super()._widest()
+    def _limit_columns(self) -> int | None:
+        return None if self.method in MINIMUM else super()._limit_columns()
 
-    def _budget(self) -> Budget:
+    def _read_budget(self) -> Budget:
         if self.method not in get_args(Method):
             raise ValueError(f"The `method` of LogisticRegression is one of {get_args(Method)}. Got {self.method!r}.")
         if self.method in MINIMUM and not self.fit_intercept:
@@ -129,7 +129,7 @@ class LogisticRegression(LinearClassifier):
             check_whole("", "rounds", self.rounds, 1, 10_000, optional=True)
         if self.clip is not None:
             check_positive("", "clip", self.clip, optional=True)
-        return super()._budget()
+        return super()._read_budget()
 
     def _fit(self, task: Task) -> None:
         self.narrow_, self._unit = None, None
@@ -160,10 +160,10 @@ class LogisticRegression(LinearClassifier):
         names = "epsilon", "delta", "fit_intercept", "neighbours", "unit", "max_rows_per_unit", "n", "bounds", "classes"
         noise: Any = "pure" if task.budget.pure else "gaussian"
         inner = SGDClassifier(noise=noise, **{name: getattr(self, name) for name in names})
-        inner._fit(replace(task, settle=inner._settle))
+        inner._fit(replace(task, settle=inner._settle_bounds))
         self.coef_, self.intercept_ = inner.coef_, inner.intercept_
         self.classes_, self.bounds_ = inner.classes_, inner.bounds_
 
-    def _length(self, X: Any) -> Any:
+    def _measure_lengths(self, X: Any) -> Any:
         """The length of the scaled row, for the three minima, which are trained on rows of length 1."""
         return None if self._unit is None else self._unit.lengths(X)
