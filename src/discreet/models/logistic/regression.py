@@ -16,8 +16,8 @@ from discreet.errors import NotSupported
 from discreet.models import erm
 from discreet.models.erm.problem import Unit
 from discreet.models.logistic import auto
-from discreet.models.logistic.gradient_descent import gradient_descent
-from discreet.models.logistic.quadratic import quadratic
+from discreet.models.logistic.gradient_descent import fit_gradient_descent
+from discreet.models.logistic.quadratic import fit_quadratic
 from discreet.models.sgd import SGDClassifier
 from discreet.models.shared.classifier import LinearClassifier
 from discreet.models.shared.parameters import estimator
@@ -134,29 +134,33 @@ class LogisticRegression(LinearClassifier):
     def _fit(self, task: Task) -> None:
         self.narrow_, self._unit = None, None
         if self.method == "sgd":
-            self._by_lots(task)
+            self._fit_by_lots(task)
         elif self.method in MINIMUM:
-            self._by_minimum(task, MINIMUM[self.method])
+            self._fit_minimum(task, MINIMUM[self.method])
         else:
-            self._by_descent(task)
+            self._fit_descent(task)
 
-    def _by_descent(self, task: Task) -> None:
+    def _fit_descent(self, task: Task) -> None:
         if self.method == "auto":
-            fit = auto.fit(task, self.clip, self.rounds)
+            fit = auto.fit_logistic(task, self.clip, self.rounds)
         else:
-            fit = quadratic(task, self.clip) if self.method == "quadratic" else gradient_descent(task, self.rounds)
+            fit = (
+                fit_quadratic(task, self.clip)
+                if self.method == "quadratic"
+                else fit_gradient_descent(task, self.rounds)
+            )
         assert fit.bounds is not None
         slopes = fit.theta[:, task.intercept :] / fit.bounds.half
         levels = fit.theta[:, 0] if task.intercept else np.zeros(len(fit.theta))
         self.coef_, self.intercept_ = slopes, levels - slopes @ fit.bounds.centre
         self.narrow_ = fit.narrow
 
-    def _by_minimum(self, task: Task, method: Callable[[Task, erm.Objective], Any]) -> None:
+    def _fit_minimum(self, task: Task, method: Callable[[Task, erm.Objective], Any]) -> None:
         theta = method(task, erm.Objective(erm.Logistic()))
         self._unit = unit = Unit.by(self.bounds_)
         self.coef_, self.intercept_ = unit.units(theta)
 
-    def _by_lots(self, task: Task) -> None:
+    def _fit_by_lots(self, task: Task) -> None:
         names = "epsilon", "delta", "fit_intercept", "neighbours", "unit", "max_rows_per_unit", "n", "bounds", "classes"
         noise: Any = "pure" if task.budget.pure else "gaussian"
         inner = SGDClassifier(noise=noise, **{name: getattr(self, name) for name in names})
