@@ -85,9 +85,9 @@ def estimate_class_shares(counts: ClassCounts, n: float) -> Floats:
 
     With one deviation of the noise spread evenly over the classes besides.
 
-    >>> likely_shares(Counts(np.array([900.0, 100.0]), 1e-3), 1000.0).round(3)
+    >>> estimate_class_shares(ClassCounts(np.array([900.0, 100.0]), 1e-3), 1000.0).round(3)
     array([0.9, 0.1])
-    >>> likely_shares(Counts(np.array([900.0, -50.0]), 100.0), 850.0).round(2)
+    >>> estimate_class_shares(ClassCounts(np.array([900.0, -50.0]), 100.0), 850.0).round(2)
     array([0.89, 0.11])
     """
     z = counts.value / counts.std

@@ -59,11 +59,11 @@ def shrink_moments(
     Empirical Bayes: features are taken for a sample from one population of features, so that with much noise all are as
     expected, with less all together are as far from there as they seem to be, and with little noise each by itself.
 
-    >>> typical = Expected(np.zeros(2), np.full(2, 0.3))
-    >>> centre, spread = shrunk_moments(np.array([0.5, -0.5]), np.array([0.26, 0.29]), 1e-6, typical)
+    >>> typical = ExpectedMoments(np.zeros(2), np.full(2, 0.3))
+    >>> centre, spread = shrink_moments(np.array([0.5, -0.5]), np.array([0.26, 0.29]), 1e-6, typical)
     >>> centre.round(3), spread.round(3)
     (array([ 0.5, -0.5]), array([0.1, 0.2]))
-    >>> shrunk_moments(np.array([2.0, -1.0]), np.array([3.0, -2.0]), 3.0, typical)[0].round(2)  # hardly anything known
+    >>> shrink_moments(np.array([2.0, -1.0]), np.array([3.0, -2.0]), 3.0, typical)[0].round(2)  # hardly anything known
     array([0.01, 0.01])
     """
     together, apart, *_ = _shrink_values(means - expected.centre, np.full(len(means), noise), CENTRE_STD)
@@ -100,7 +100,7 @@ def shrink_correlations(look: Floats, noise: float) -> tuple[Floats, float]:
 
     Ledoit & Wolf's idea (2004) with noise of known size: the identity is where rows would be if nothing were known.
 
-    >>> matrix, kept = shrunk_correlations(np.array([[1.0, 0.8], [0.8, 1.0]]), 0.01)
+    >>> matrix, kept = shrink_correlations(np.array([[1.0, 0.8], [0.8, 1.0]]), 0.01)
     >>> matrix.round(2), round(kept, 2)
     (array([[1. , 0.8],
            [0.8, 1. ]]), 1.0)
@@ -114,7 +114,7 @@ def shrink_correlations(look: Floats, noise: float) -> tuple[Floats, float]:
 def exceeds_noise(kept: float, width: int) -> bool:
     """Whether so much of the correlations of `width` features cannot well be noise, which leaves 0 ± 2/√(d(d + 1)).
 
-    >>> trusted(0.5, 2), trusted(0.5, 20)
+    >>> exceeds_noise(0.5, 2), exceeds_noise(0.5, 20)
     (False, True)
     """
     return kept > 2 / math.sqrt(width * (width + 1))

@@ -73,7 +73,7 @@ def fit_quadratic(task: Task, clip: float | None = CLIP_AT) -> Fit:
 def solve_shrunk(gram: Floats, gram_noise: float, products: Floats, noise: float) -> Floats:
     """The solution of gram·θ = products, both noisy, with a normal prior whose variance makes the products likeliest.
 
-    >>> shrunk_solution(100 * np.eye(2), 1e-6, np.array([[50.0], [0.0]]), 1e-6).round(3)
+    >>> solve_shrunk(100 * np.eye(2), 1e-6, np.array([[50.0], [0.0]]), 1e-6).round(3)
     array([[0.5],
            [0. ]])
     """

@@ -42,7 +42,7 @@ class GradientAverage:
     def observe(self, value: Floats, certainty: Floats) -> GradientAverage:
         """With one more observation, whose coordinates have the deviations 1/certainty.
 
-        >>> Belief.none(1, 1).observe(np.array([[2.0]]), np.ones(1)).observe(np.array([[4.0]]), np.ones(1)).mean
+        >>> GradientAverage.without_data(1, 1).observe(np.array([[2.0]]), np.ones(1)).observe(np.array([[4.0]]), np.ones(1)).mean
         array([[3.]])
         """
         more = np.reshape(certainty, (-1, 1)) ** 2

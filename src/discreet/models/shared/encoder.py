@@ -33,7 +33,7 @@ class Encoder:
     Examples
     --------
     >>> encoder = Encoder(("age", "ward"), (None, ("north", "south")))
-    >>> encoder.names
+    >>> encoder.feature_names
     ('age', 'ward=south')
     >>> encoder(Batch(np.array([[30, "south"], [None, "north"], [50, "?"]], dtype=object))).tolist()
     [[30.0, 1.0], [nan, 0.0], [50.0, nan]]

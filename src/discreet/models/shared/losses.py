@@ -152,9 +152,9 @@ class ScoreLoss:
 def make_loss(name: str, classes: int = 2, width: float = 0.1) -> ScoreLoss:
     """The loss of that name, for so many classes; of "huber", `width` is where it turns from a square to a line.
 
-    >>> loss_of("log").slope(np.zeros((1, 2)), np.array([0.0, 1.0]))
+    >>> make_loss("log").slope(np.zeros((1, 2)), np.array([0.0, 1.0]))
     array([[ 0.5, -0.5]])
-    >>> loss_of("hinge", 3).slope(np.zeros((3, 1)), np.array([2.0])).ravel()
+    >>> make_loss("hinge", 3).slope(np.zeros((3, 1)), np.array([2.0])).ravel()
     array([ 1.,  1., -1.])
     """
     columns = classes if classes > 2 else 1
