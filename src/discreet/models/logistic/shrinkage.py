@@ -42,7 +42,8 @@ class GradientAverage:
     def observe(self, value: Floats, certainty: Floats) -> GradientAverage:
         """With one more observation, whose coordinates have the deviations 1/certainty.
 
-        >>> GradientAverage.without_data(1, 1).observe(np.array([[2.0]]), np.ones(1)).observe(np.array([[4.0]]), np.ones(1)).mean
+        >>> none = GradientAverage.without_data(1, 1)
+        >>> none.observe(np.array([[2.0]]), np.ones(1)).observe(np.array([[4.0]]), np.ones(1)).mean
         array([[3.]])
         """
         more = np.reshape(certainty, (-1, 1)) ** 2
