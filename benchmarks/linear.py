@@ -137,23 +137,23 @@ def compare(results: pd.DataFrame) -> None:
     print(f"auto against the private mean, worst pairs:\n{worst.head(4).round(3).to_string()}")
 
 
-def variants() -> dict[str, dict[str, Callable[[ebssp.Setting], float]]]:
+def variants() -> dict[str, dict[str, Callable[[ebssp.ClipSetting], float]]]:
     """The default with its clipping changed."""
-    setting = ebssp.Setting
-    length, reach = setting.length.fget, setting.reach.fget
+    setting = ebssp.ClipSetting
+    length, reach = setting.row_length.fget, setting.reach.fget
     assert length is not None and reach is not None
     return {
         f"rows × {a:g}, residuals × {b:g}": {
-            "length": lambda self, a=a: a * length(self),
-            "reach": lambda self, b=b: b * reach(self),
+            "row_length": lambda self, a=a: a * length(self),
+            "residual_clip": lambda self, b=b: b * reach(self),
         }
         for a, b in product((0.7, 1.0, 1.4), (0.7, 1.0, 1.4))
     }
 
 
-def run_variant(folder: Path, name: str, changes: dict[str, Callable[[ebssp.Setting], float]], folds: int) -> float:
+def run_variant(folder: Path, name: str, changes: dict[str, Callable[[ebssp.ClipSetting], float]], folds: int) -> float:
     """Mean R² of a variant of the default on one set."""
-    with mock.patch.multiple(ebssp.Setting, **{key: property(value) for key, value in changes.items()}):
+    with mock.patch.multiple(ebssp.ClipSetting, **{key: property(value) for key, value in changes.items()}):
         return float(np.mean([row[-1] for row in run_set(folder, name, ("auto",), folds)]))
 
 

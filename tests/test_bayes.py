@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from discreet import Bounds, NotPrivateWarning, checks
 from discreet.models.linear.bayes import BayesianLinearRegression
 from discreet.models.linear.hamiltonian import effective_size, split_rhat
-from discreet.models.linear.noisy_moments import Moments
+from discreet.models.linear.noisy_moments import MomentDensity
 from discreet.models.linear.posterior_draws import Noisy, Prior, sample_posterior
 
 pytestmark = pytest.mark.catalogue("LR5")
@@ -130,9 +130,9 @@ def moments(n, d, seed=0, noise=0.2):
 def test_the_gradient_is_that_of_the_density(intercept, radial):
     private = Noisy(moments(60, 3)[None], spread(5, 4.0), radial)
     other = Noisy(moments(40, 3, 1)[None], spread(5, 9.0, public=True))
-    density = Moments([private, other], moments(20, 3, 2)[None], intercept, PRIOR)
+    density = MomentDensity([private, other], moments(20, 3, 2)[None], intercept, PRIOR)
     rng = np.random.default_rng(0)
-    at = density.start()[:, None] + 0.2 * rng.normal(size=(1, 4, density.start().shape[1]))
+    at = density.find_start()[:, None] + 0.2 * rng.normal(size=(1, 4, density.find_start().shape[1]))
     slope, step = density(at)[1], 1e-5
     differences = [(density(at + h)[0] - density(at - h)[0]) / (2 * step) for h in step * np.eye(at.shape[-1])]
     assert np.allclose(np.stack(differences, axis=-1), slope, rtol=1e-5, atol=1e-4)
@@ -322,7 +322,7 @@ def test_a_sampler_that_breaks_gives_the_prior_and_says_so(monkeypatch):
 
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (50, 2))
-    monkeypatch.setattr("discreet.models.linear.posterior_draws.draw", broken)
+    monkeypatch.setattr("discreet.models.linear.posterior_draws.draw_chains", broken)
     model = BayesianLinearRegression(1.0, bounds=Bounds(-1, 1, target=(-2, 2)), draws=400).fit(X, X[:, 0])
     assert np.isfinite(model.predict(X)).all() and np.isfinite(model.predict_interval(X)).all()
     assert "the posterior is the prior" in model.diagnostics_["note"] and "prior" in model.summary()

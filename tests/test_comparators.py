@@ -28,18 +28,18 @@ from discreet.mechanisms.keystream import Keystream
 from discreet.models import LinearRegression
 from discreet.models.linear import one_posterior_sample as posteriors
 from discreet.models.linear import propose_test_release as proposals
-from discreet.models.linear.functional import functional
-from discreet.models.linear.one_posterior_sample import PosteriorDraw, posterior, sharpest
-from discreet.models.linear.output import ERROR, BallMinimiser, minimiser, output
+from discreet.models.linear.functional import fit_functional
+from discreet.models.linear.one_posterior_sample import PosteriorDraw, fit_posterior_sample, solve_precision
+from discreet.models.linear.output import ERROR, BallMinimiser, fit_output_perturbation, minimise_on_ball
 from discreet.models.linear.propose_test_release import (
     GRID,
     PROPOSALS,
-    bar,
+    bound_median_moves,
     enough_rows,
+    fit_propose_test_release,
     least_deviations,
-    propose,
-    ptr,
-    reach,
+    propose_scales,
+    required_distance,
 )
 from discreet.query import Batch, BoundedSum
 
@@ -49,14 +49,14 @@ from .sabotage import acquit, catch, caught, stream
 SLOPE = np.array([0.4, -0.3, 0.1])
 # what each method may be asked, with how far its coefficients may be off on easy data at a generous ε
 ASKED = [
-    (functional, Budget(40.0), 0.02),
-    (output, Budget(40.0), 0.1),
-    (output, Budget(40.0, 1e-6), 0.15),
-    (output, Budget(40.0, 1e-6, "replace-one"), 0.15),
-    (ptr, Budget(40.0, 1e-6), 0.1),
-    (ptr, Budget(40.0, 1e-6, "replace-one"), 0.1),
-    (posterior, Budget(40.0, 1e-6), 0.05),
-    (posterior, Budget(40.0, 1e-6, "replace-one"), 0.05),
+    (fit_functional, Budget(40.0), 0.02),
+    (fit_output_perturbation, Budget(40.0), 0.1),
+    (fit_output_perturbation, Budget(40.0, 1e-6), 0.15),
+    (fit_output_perturbation, Budget(40.0, 1e-6, "replace-one"), 0.15),
+    (fit_propose_test_release, Budget(40.0, 1e-6), 0.1),
+    (fit_propose_test_release, Budget(40.0, 1e-6, "replace-one"), 0.1),
+    (fit_posterior_sample, Budget(40.0, 1e-6), 0.05),
+    (fit_posterior_sample, Budget(40.0, 1e-6, "replace-one"), 0.05),
 ]
 each = pytest.mark.parametrize(("method", "budget", "off"), ASKED, ids=lambda value: getattr(value, "__name__", None))
 
@@ -129,9 +129,9 @@ def test_without_an_intercept(method, budget, off):
 @pytest.mark.parametrize(
     ("method", "budget", "says"),
     [
-        (functional, Budget(1.0, 1e-6), "pure"),
-        (ptr, Budget(1.0), "needs delta > 0"),
-        (posterior, Budget(1.0), "delta >= 1e-12"),
+        (fit_functional, Budget(1.0, 1e-6), "pure"),
+        (fit_propose_test_release, Budget(1.0), "needs delta > 0"),
+        (fit_posterior_sample, Budget(1.0), "delta >= 1e-12"),
     ],
 )
 def test_budgets_of_the_wrong_kind_charge_nothing(method, budget, says):
@@ -145,7 +145,14 @@ def test_budgets_of_the_wrong_kind_charge_nothing(method, budget, says):
 
 @pytest.mark.audit
 @pytest.mark.parametrize(
-    ("method", "delta"), [(functional, 0.0), (output, 0.0), (output, 1e-6), (ptr, 0.01), (posterior, 0.01)]
+    ("method", "delta"),
+    [
+        (fit_functional, 0.0),
+        (fit_output_perturbation, 0.0),
+        (fit_output_perturbation, 1e-6),
+        (fit_propose_test_release, 0.01),
+        (fit_posterior_sample, 0.01),
+    ],
 )
 def test_audit_of_whole_methods(method, delta, seeded):
     """No row, and one row in a corner. A sound method fails with probability below 1e-6; the seed is fixed."""
@@ -230,10 +237,12 @@ def test_one_row_moves_the_minimiser_no_further_than_stated(radius):
         X, y = balls(rng, rng.integers(1, 12), 3)
         full, none = totals(X, y), totals(X[1:], y[1:])
         other = totals(np.r_[X[1:], -X[:1]], np.r_[y[1:], y[:1]])
-        theta = minimiser(*full, ridge, radius)
+        theta = minimise_on_ball(*full, ridge, radius)
         assert np.linalg.norm(theta) <= radius * (1 + 1e-12)
-        worst["add-remove"] = max(worst["add-remove"], np.linalg.norm(theta - minimiser(*none, ridge, radius)))
-        worst["replace-one"] = max(worst["replace-one"], np.linalg.norm(theta - minimiser(*other, ridge, radius)))
+        worst["add-remove"] = max(worst["add-remove"], np.linalg.norm(theta - minimise_on_ball(*none, ridge, radius)))
+        worst["replace-one"] = max(
+            worst["replace-one"], np.linalg.norm(theta - minimise_on_ball(*other, ridge, radius))
+        )
     inside = BallMinimiser("theta", None, None, ridge, radius)
     bounds = {"add-remove": (1, 1), "replace-one": (math.sqrt(2), 2)}
     for relation, (step_S, step_b) in bounds.items():
@@ -249,7 +258,7 @@ def test_the_minimiser_is_as_exact_as_the_proof_assumes():
         A = rng.normal(size=(6, 6)) * np.logspace(0, -5, 6)
         S, b = size * A.T @ A, size * rng.normal(size=6)
         for ridge, radius in ((1e-2, 1.0), (1.0, 1e-3), (1.0, 1e9)):
-            theta = minimiser(S, b, ridge, radius)
+            theta = minimise_on_ball(S, b, ridge, radius)
             exact = oracle(S, b, ridge, radius)
             charged = float(ERROR) * 6 * (radius * (np.linalg.norm(S) + ridge) + np.linalg.norm(b)) / ridge
             assert np.linalg.norm(theta - exact) <= charged / 16
@@ -303,13 +312,13 @@ def test_halved_noise_of_the_functional_mechanism_is_caught(monkeypatch):
     budget, ones = Budget(2.0), np.ones((1, 1))
 
     def run(data):
-        return solve(functional, data, budget, intercept=False)[1].summary("fit", budget)
+        return solve(fit_functional, data, budget, intercept=False)[1].summary("fit", budget)
 
     caught(run, ((ones[:0], ones[:0, 0]), (ones, ones[0])), 4800, monkeypatch, 1 / 2)
 
 
 def test_the_noise_of_the_functional_mechanism_is_that_of_the_triangle():
-    _, curator = solve(functional, easy(10), Budget(2.0))
+    _, curator = solve(fit_functional, easy(10), Budget(2.0))
     assert np.max(curator.releases[0].std) == pytest.approx(math.sqrt(2) * 15 / 2.0, rel=1e-6)  # (1, x, y): 5 wide
 
 
@@ -317,7 +326,7 @@ def test_the_noise_of_the_functional_mechanism_is_that_of_the_triangle():
 
 
 def distance(fits, scale):
-    return int(np.searchsorted(reach(np.sort(fits, axis=0), 100), scale, side="right"))
+    return int(np.searchsorted(bound_median_moves(np.sort(fits, axis=0), 100), scale, side="right"))
 
 
 def test_distances_move_by_one_and_mean_what_they_say():
@@ -351,7 +360,7 @@ def test_the_distance_is_exactly_how_many_blocks_must_change():
                     for place in range(5):
                         two = [*one[:place], b, *one[place + 1 :]]
                         found[1] = max(found[1], abs(np.median(two) - np.median(one)))
-        assert reach(np.array(start)[:, None], 2).tolist() == [found[0], found[1]]
+        assert bound_median_moves(np.array(start)[:, None], 2).tolist() == [found[0], found[1]]
 
 
 @pytest.mark.parametrize("event", [Approximate(1.0, 1e-6), Approximate(8.0, 1e-9), Approximate(0.01, 1e-3)])
@@ -366,17 +375,17 @@ def test_the_threshold_has_the_stated_tail(event):
     def passing(t):
         return float(laws[0] @ above[np.clip(t - x - x[0], 0, len(x))])
 
-    t = bar(event)
+    t = required_distance(event)
     assert PROPOSALS * passing(t) <= event.delta / 2 * (1 + 1e-6) < PROPOSALS * passing(t - 1) * (1 + 1e-5)
 
 
 def test_blocks_that_disagree_give_the_mean():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, (500, 3)), rng.choice([-1.0, 1.0], 500)
-    fit, curator = solve(ptr, (X, y), Budget(0.5, 1e-6), rng=Keystream.seeded(1))
+    fit, curator = solve(fit_propose_test_release, (X, y), Budget(0.5, 1e-6), rng=Keystream.seeded(1))
     assert "did not agree" in curator.notes[0] and np.array_equal(fit.theta[1:], np.zeros(3))
     assert curator.releases[-1].value.tolist() == [-1.0, 0.0, 0.0, 0.0]  # no scale, and no slopes
-    fit, curator = solve(ptr, easy(), Budget(40.0, 1e-6), rng=Keystream.seeded(1))
+    fit, curator = solve(fit_propose_test_release, easy(), Budget(40.0, 1e-6), rng=Keystream.seeded(1))
     assert "agreed at scale" in curator.notes[0] and curator.releases[-1].value[0] >= 0
 
 
@@ -433,7 +442,7 @@ def test_the_release_is_audited(seeded, monkeypatch):
     rng = stream(7)
 
     def run(fits):
-        chosen, median = propose(fits, scale << (PROPOSALS - 1), event, rng)
+        chosen, median = propose_scales(fits, scale << (PROPOSALS - 1), event, rng)
         return [chosen, median[0]]
 
     pair = on_the_edge(201, 101, scale), on_the_edge(201, 100, scale)
@@ -455,15 +464,15 @@ def test_the_test_is_audited(seeded, monkeypatch):
 
     def steady(gap):
         """Blocks that agree until `gap` of them have changed."""
-        k = 4 * bar(event) + 1
+        k = 4 * required_distance(event) + 1
         half = (k - 1) // 2
         return np.array([[0]] * (half + gap + 1) + [[1 << 42]] * (half - gap))
 
-    here, there = steady(bar(event)), steady(bar(event) - 1)
-    assert distance_of(here, event, scale) == bar(event) == distance_of(there, event, scale) + 1
+    here, there = steady(required_distance(event)), steady(required_distance(event) - 1)
+    assert distance_of(here, event, scale) == required_distance(event) == distance_of(there, event, scale) + 1
 
     def run(fits):
-        return propose(fits, scale, event, rng)[0]
+        return propose_scales(fits, scale, event, rng)[0]
 
     with monkeypatch.context() as patch:
         patch.setattr(thresholds, "_noise", lambda scale, rng: honest(1 / scale, rng))
@@ -472,7 +481,9 @@ def test_the_test_is_audited(seeded, monkeypatch):
 
 
 def distance_of(fits, event, scale):
-    return int(np.searchsorted(reach(np.sort(fits, axis=0), 2 * bar(event)), scale, side="right"))
+    return int(
+        np.searchsorted(bound_median_moves(np.sort(fits, axis=0), 2 * required_distance(event)), scale, side="right")
+    )
 
 
 # One posterior sample --------------------------------------------------------------------------------
@@ -480,7 +491,7 @@ def distance_of(fits, event, scale):
 
 def hockey_stick(m, p, m1, q, eps):
     """sup over sets of P - e^ε Q for P = N(m, 1/p) and Q = N(m1, 1/q), p ≠ q: the likelihood ratio is a parabola."""
-    a, b, c = (q - p) / 2, p * m - q * m1, (q * m1**2 - p * m**2) / 2 + math.log(p / q) / 2 - eps
+    a, b, c = (q - p) / 2, p * m - q * m1, (q * m1**2 - p * m**2) / 2 + math.log_density(p / q) / 2 - eps
     if b * b <= 4 * a * c:
         return 0.0 if a < 0 else 1 - math.exp(eps)
     ends = sorted((-b + sign * math.sqrt(b * b - 4 * a * c)) / (2 * a) for sign in (-1, 1))
@@ -501,12 +512,12 @@ def test_draws_of_neighbours_are_as_close_as_promised(eps, delta):
             for level in (-0.9, 0.0, 0.9):
                 for rows in (0, 3, 40):
                     S, b = np.array([[float(rows)]]), np.array([level * rows])
-                    gamma = sharpest(eps, delta, 1 / ridge, (1 + radius) / math.sqrt(ridge) / (1 + 0.5 / ridge))
+                    gamma = solve_precision(eps, delta, 1 / ridge, (1 + radius) / math.sqrt(ridge) / (1 + 0.5 / ridge))
                     if gamma <= 0:
                         continue
                     for x, y in ((1.0, 1.0), (1.0, -1.0), (0.5, 1.0)):
                         laws = [
-                            (minimiser(T, c, ridge, radius)[0], T[0, 0] + ridge)
+                            (minimise_on_ball(T, c, ridge, radius)[0], T[0, 0] + ridge)
                             for T, c in ((S, b), (S + x * x, b + x * y))
                         ]
                         for sharp in (gamma, 4 * gamma):
@@ -527,7 +538,7 @@ def test_the_divergence_bound_holds_in_any_dimension():
         X, y = balls(rng, rng.integers(1, 30), d)
         few, more = totals(X[1:], y[1:]), totals(X, y)
         H, H1 = few[0] + ridge * np.eye(d), more[0] + ridge * np.eye(d)
-        gap = minimiser(*few, ridge, radius) - minimiser(*more, ridge, radius)
+        gap = minimise_on_ball(*few, ridge, radius) - minimise_on_ball(*more, ridge, radius)
         u, K, gamma = 1 / np.linalg.eigvalsh(H)[0], 1 + radius, rng.choice([0.1, 1.0, 10.0])
         for order in 1 + np.array([0.05, 0.3, 0.9]) / u:
             stretch = (1 + u) / (1 - (order - 1) * u)
@@ -552,7 +563,7 @@ def test_the_draw_has_the_stated_law():
     H, centre, rng = np.array([[4.0, 1.5], [1.5, 1.0]]), np.array([3.0, -2.0]), Keystream.seeded(3)
     with localcontext(Context(prec=60)):
         exact = np.array([[Decimal(value) for value in row] for row in H.tolist()], dtype=object)
-        draws = np.array([posteriors.drawn(centre, exact, -30, rng) for _ in range(4000)], np.float64) * 2.0**-30
+        draws = np.array([posteriors.draw_rounded(centre, exact, -30, rng) for _ in range(4000)], np.float64) * 2.0**-30
     white = (draws - centre) @ np.linalg.cholesky(H)
     assert np.abs(white.mean(axis=0)).max() < 6 / math.sqrt(4000)
     assert np.abs(np.cov(white.T) - np.eye(2)).max() < 6 * math.sqrt(2 / 4000)
@@ -568,7 +579,7 @@ def test_audit_of_the_draw(seeded, monkeypatch):
     below 1e-6; the seed is fixed.
     """
     budget, ones, u = Budget(8.0, 1e-6), np.ones((1, 1)), 1 / 40
-    honest = posteriors.sharpest
+    honest = posteriors.solve_precision
     reach = 1.05 * math.sqrt(u) / (1 + u / 2)
     meant = Gaussian(1 / (reach * math.sqrt(honest(8.0, 0.5e-6, u, reach))))
 
@@ -596,7 +607,7 @@ def test_what_was_measured_misleads_with_the_stated_probability():
         curator = Curator(Memory(X), Ledger(budget), rng=rng)
         xx = BoundedSum(x := lambda rows: rows.X, x, box=True)
         smallest = curator.measure(xx, budget.split(inside(1.0))[0], then=posteriors.smallest_eigenvalue)
-        wrong += posteriors.below(smallest, 1e-3) > true
+        wrong += posteriors.bound_eigenvalue_below(smallest, 1e-3) > true
     assert wrong <= 20
 
 
@@ -607,7 +618,7 @@ def test_the_eigenvalue_and_the_draw_see_the_same_numbers(eps):
         spy = Spy(Memory(X, X[:, 0]), lambda: None)
         budget = Budget(eps, 1e-6)
         curator, bounds = Curator(spy, Ledger(budget)), Bounds(-1, 1, target=(-1, 1)).matched(width)
-        posterior(Task(curator, budget, bounds))
+        fit_posterior_sample(Task(curator, budget, bounds))
         xx, vv = (next(query for query in spy.queries if query.name == name) for name in ("X'X", "moments"))
         assert xx.lattices(xx.fixed)[0] == vv.lattices(vv.fixed)[0]
         d = width + 1

@@ -103,7 +103,7 @@ def test_losses_are_what_the_proofs_need(loss):
     steepest = np.diff(slope).max() / step
     assert 0.99 * loss.curvature < steepest <= loss.curvature * (1 + 1e-6)
     np.testing.assert_allclose(np.diff(loss.value(m)) / step, (slope[1:] + slope[:-1]) / 2, atol=1e-3)
-    assert loss.value(m).min() >= 0 and loss.start == pytest.approx(float(loss.value(np.zeros(1))[0]))
+    assert loss.value(m).min() >= 0 and loss.at_zero == pytest.approx(float(loss.value(np.zeros(1))[0]))
 
 
 @losses
@@ -610,7 +610,7 @@ def test_the_density_of_a_pure_minimum_moves_by_the_bound_and_no_further(loss, r
     rate = rate_of(total, loss.curvature / strength, budget)
 
     def worst(rate):
-        log_noise = lambda b: math.log(rate / 2) - rate * abs(b)  # noqa: E731
+        log_noise = lambda b: math.log_density(rate / 2) - rate * abs(b)  # noqa: E731
         largest = 0.0
         base = [[], [1, 1, -1], [-1] * 4]
         for rows in base:
@@ -618,11 +618,14 @@ def test_the_density_of_a_pure_minimum_moves_by_the_bound_and_no_further(loss, r
             for one, other in pairs:
                 for theta in np.linspace(-12, 12, 1001):
                     p, q = (density(theta, rows, loss, strength, log_noise) for rows in (one, other))
-                    largest = max(largest, abs(math.log(p / q)))
+                    largest = max(largest, abs(math.log_density(p / q)))
         return largest
 
     whole = quad(
-        lambda t: density(t, [1, -1], loss, strength, lambda b: math.log(rate / 2) - rate * abs(b)), -60, 60, limit=500
+        lambda t: density(t, [1, -1], loss, strength, lambda b: math.log_density(rate / 2) - rate * abs(b)),
+        -60,
+        60,
+        limit=500,
     )[0]
     assert whole == pytest.approx(1, abs=1e-3)
     # the slopes of two logistic losses of one score differ by 1 at most, those of two hinges by 2

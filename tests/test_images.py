@@ -98,11 +98,11 @@ def test_products_about_a_line_are_those_of_weighted_residuals():
 @pytest.mark.parametrize("clip", [0.5, 1.0, 2.5])
 def test_the_clipped_square_of_a_normal(clip):
     exact = quad(lambda r: min(r * r, clip**2) * norm.pdf(r, scale=0.8), -12, 12, points=[-clip, clip])[0]
-    assert ebssp._clipped_square(0.8, clip) == pytest.approx(exact, rel=1e-6)
+    assert ebssp._mean_clipped_square(0.8, clip) == pytest.approx(exact, rel=1e-6)
 
 
 def test_more_noise_clips_harder():
-    settings = [ebssp.Setting(rho) for rho in np.logspace(-5, 1, 20)]
+    settings = [ebssp.ClipSetting(rho) for rho in np.logspace(-5, 1, 20)]
     for name in ("length", "clip", "reach"):
         values = [getattr(setting, name) for setting in settings]
         assert values == sorted(values, reverse=True) and values[0] > values[-1] > 0
@@ -113,7 +113,7 @@ def test_a_net_on_moments_is_scikit_learns_on_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     y = X @ [1.0, 0.0, -0.5, 0.0] + rng.normal(size=300)
-    ours = penalised.net(X.T @ X / 300, X.T @ y / 300, 0.1, 0.1, 0.7)
+    ours = penalised.solve_elastic_net(X.T @ X / 300, X.T @ y / 300, 0.1, 0.1, 0.7)
     theirs = linear_model.ElasticNet(alpha=0.1, l1_ratio=0.7, fit_intercept=False, tol=1e-10).fit(X, y).coef_
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
 

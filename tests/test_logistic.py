@@ -18,11 +18,17 @@ from discreet.events import Gaussian, Pure, Sampled, flatten
 from discreet.models import LinearSVC, LogisticRegression, SGDClassifier
 from discreet.models.logistic import auto
 from discreet.models.logistic import feature_moments as moments
-from discreet.models.logistic.class_counts import Counts, likely_shares
-from discreet.models.logistic.class_scores import Classes, Margins
-from discreet.models.logistic.directions import Directions, gradient, level_and_scale, many, two
-from discreet.models.logistic.quadratic import shrunk_solution
-from discreet.models.logistic.shrinkage import Belief, Prior
+from discreet.models.logistic.class_counts import ClassCounts, estimate_class_shares
+from discreet.models.logistic.class_scores import ClassBasis, ScoreDistribution
+from discreet.models.logistic.directions import (
+    RowDirections,
+    binary_residuals,
+    multiclass_residuals,
+    sum_gradients,
+    sum_level_and_scale,
+)
+from discreet.models.logistic.quadratic import solve_shrunk
+from discreet.models.logistic.shrinkage import GradientAverage, SlopePrior
 from discreet.query import Batch, BoundedSum
 
 from .lazy import pd
@@ -181,7 +187,7 @@ def test_probabilities_are_hardly_worse_than_class_shares(width, more):
     y = np.where(np.arange(1500) % 4 == 0, "yes", "no")
     rng = np.random.default_rng(1)
     share = np.clip((375 + 36 * rng.normal(size=30)) / (1500 + 50 * rng.normal(size=30)), 0.01, 0.99)
-    shares = np.mean(-0.25 * np.log(share) - 0.75 * np.log(1 - share))
+    shares = np.mean(-0.25 * np.log_density(share) - 0.75 * np.log_density(1 - share))
     losses = [log_loss(y, seeded(data=(X, y), epsilon=0.1, random_state=seed).predict_proba(X)) for seed in range(30)]
     assert np.mean(losses) < shares + more
 
@@ -458,8 +464,8 @@ def test_a_gradient_is_clipped_as_a_whole():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 3)), rng.integers(2, size=40).astype(float)
     theta = np.array([[0.3, -1.0, 0.5]])
-    rows = Directions(lambda batch: batch.X, 3)
-    query = gradient(rows, theta, 0.6, two, "gradient")
+    rows = RowDirections(lambda batch: batch.X, 3)
+    query = sum_gradients(rows, theta, 0.6, binary_residuals, "gradient")
     total = query(Batch(X, y)) * 2.0 ** query.exponent((3, 1))
     each = X * (y - 1 / (1 + np.exp(-X @ theta[0])))[:, None]
     size = np.linalg.norm(each, axis=1)
@@ -472,7 +478,7 @@ def test_a_gradient_of_several_classes():
     X, y = rng.normal(size=(40, 3)), rng.integers(4, size=40).astype(float)
     y[3] = np.nan
     theta = rng.normal(size=(4, 3))
-    query = gradient(Directions(lambda batch: batch.X, 3), theta, 0.8, many, "gradient")
+    query = sum_gradients(RowDirections(lambda batch: batch.X, 3), theta, 0.8, multiclass_residuals, "gradient")
     total = query(Batch(X, y)) * 2.0 ** query.exponent((3, 4))
     power = np.exp(X @ theta.T)
     residuals = (y[:, None] == np.arange(4)) - power / power.sum(axis=1, keepdims=True)
@@ -488,7 +494,7 @@ def test_moments_are_shrunk_towards_each_other():
     spread = rng.uniform(0.1, 0.4, 40)
     for noise in (0.001, 0.1, 1.0):
         noisy = true + rng.normal(0, noise, 40), true**2 + spread**2 + rng.normal(0, noise, 40)
-        centre, found = moments.shrunk_moments(*noisy, noise, moments.Expected(np.zeros(40), np.full(40, 0.5)))
+        centre, found = moments.shrink_moments(*noisy, noise, moments.ExpectedMoments(np.zeros(40), np.full(40, 0.5)))
         assert np.mean((centre - true) ** 2) < min(1.1 * noise**2, 0.4)
         assert ((found > 0) & (found <= 1)).all()
     assert np.std(centre) < 0.6  # with much noise, nearly one centre for all
@@ -498,8 +504,8 @@ def test_moments_are_shrunk_towards_each_other():
 def test_moments_are_each_features_own_where_there_is_no_noise(width):
     """Whatever was expected, in bounds however wide."""
     means, deviations = np.linspace(-0.9, 0.3, width), np.geomspace(0.003, 0.4, width)
-    expected = moments.Expected.by(Bounds(-1, 1).matched(width), True)
-    centre, spread = moments.shrunk_moments(means, means**2 + deviations**2, 1e-9, expected)
+    expected = moments.ExpectedMoments.from_bounds(Bounds(-1, 1).matched(width), True)
+    centre, spread = moments.shrink_moments(means, means**2 + deviations**2, 1e-9, expected)
     np.testing.assert_allclose(centre, means, atol=1e-6)
     np.testing.assert_allclose(spread, deviations, rtol=1e-3)
 
@@ -519,13 +525,13 @@ def test_bounds_may_be_wide():
 def test_moments_are_as_expected_where_noise_hides_them():
     """Bounds of either sign are about zero, others are not; indicators are spread further. Half known: in between."""
     bounds = Bounds([-3.0, 0.0, 0.0], [3.0, 1.0, 80.0])
-    expected = moments.Expected.by(bounds, True)
-    assert expected.centre.tolist() == [0.0, moments.LOW, moments.LOW]
-    assert expected.spread.tolist() == [moments.SPREAD, moments.OF_INDICATORS, moments.SPREAD]
-    centre, spread = moments.shrunk_moments(np.full(3, 0.5), np.full(3, 0.3), 1e6, expected)
+    expected = moments.ExpectedMoments.from_bounds(bounds, True)
+    assert expected.centre.tolist() == [0.0, moments.USUAL_CENTRE, moments.USUAL_CENTRE]
+    assert expected.spread.tolist() == [moments.NUMBER_SPREAD, moments.INDICATOR_SPREAD, moments.NUMBER_SPREAD]
+    centre, spread = moments.shrink_moments(np.full(3, 0.5), np.full(3, 0.3), 1e6, expected)
     np.testing.assert_allclose(centre, expected.centre, atol=1e-6)
     np.testing.assert_allclose(spread, expected.spread, atol=1e-6)
-    known, _ = moments.shrunk_moments(np.full(3, 0.5), np.full(3, 0.3), moments.OFF * np.sqrt(3), expected)
+    known, _ = moments.shrink_moments(np.full(3, 0.5), np.full(3, 0.3), moments.CENTRE_STD * np.sqrt(3), expected)
     assert ((known > expected.centre + 0.1) & (known < 0.5)).all()
 
 
@@ -534,15 +540,15 @@ def test_level_and_scale_are_sums_of_residuals():
     X, y = rng.normal(size=(40, 3)), rng.integers(2, size=40).astype(float)
     theta = np.array([[0.3, -1.0, 0.5]])
     X[:, 0] = 1.0
-    rows = Directions(lambda batch: batch.X, 3)
-    query = level_and_scale(rows, theta, 1, 2.0, 10.0)
+    rows = RowDirections(lambda batch: batch.X, 3)
+    query = sum_level_and_scale(rows, theta, 1, 2.0, 10.0)
     total = query(Batch(X, y)) * 2.0 ** query.exponent((2, 1))
     residuals = y - 1 / (1 + np.exp(-X @ theta[0]))
     expected = [residuals.sum(), (residuals * (X[:, 1:] @ theta[0, 1:])).sum() / 2]
     np.testing.assert_allclose(total, expected, atol=1e-4)
     several = np.stack([np.zeros(3), theta[0], -theta[0]])
     kinds = rng.integers(3, size=40).astype(float)
-    query = level_and_scale(rows, several, 0, 1.0, 10.0)
+    query = sum_level_and_scale(rows, several, 0, 1.0, 10.0)
     power = np.exp(X @ several.T)
     residuals = (kinds[:, None] == np.arange(3)) - power / power.sum(axis=1, keepdims=True)
     total = query(Batch(X, kinds)) * 2.0 ** query.exponent((1, 1))
@@ -556,33 +562,37 @@ def test_curvature_is_that_of_normal_rows(level, slope):
     z[:, 0] = 1.0
     chance = 1 / (1 + np.exp(-z @ np.array([level, slope, 0.0])))
     bend = chance * (1 - chance)
-    classes = Classes.by(np.array([0.5, 0.5]), 0.01, True)
-    found = Margins.of(classes, np.array([[level, slope, 0.0]]))
-    assert found.across[0] == pytest.approx(np.mean(bend * z[:, 2] ** 2), rel=0.02)
-    assert found.ahead == pytest.approx(np.mean(bend * z[:, 1] ** 2), rel=0.02)
+    classes = ClassBasis.from_shares(np.array([0.5, 0.5]), 0.01, True)
+    found = ScoreDistribution.from_coefficients(classes, np.array([[level, slope, 0.0]]))
+    assert found.curvature[0] == pytest.approx(np.mean(bend * z[:, 2] ** 2), rel=0.02)
+    assert found.curvature_along_scores == pytest.approx(np.mean(bend * z[:, 1] ** 2), rel=0.02)
 
 
 def test_class_shares_come_out_whatever_the_slopes():
     z = np.random.default_rng(0).normal(size=(400_000, 2))
-    classes = Classes.by(np.array([0.9, 0.1]), 0.01, True)
+    classes = ClassBasis.from_shares(np.array([0.9, 0.1]), 0.01, True)
     theta = np.array([[0.0, 3.0, 0.0]])
-    level = classes.level(theta)
+    level = classes.solve_intercepts(theta)
     assert np.mean(1 / (1 + np.exp(-(level + 3 * z[:, 0])))) == pytest.approx(0.1, abs=0.002)
-    several = Classes.by(np.array([0.6, 0.3, 0.1]), 0.01, True)
-    scores = several.theta(several.start(2))[:, 0]
+    several = ClassBasis.from_shares(np.array([0.6, 0.3, 0.1]), 0.01, True)
+    scores = several.expand(several.start_coefficients(2))[:, 0]
     np.testing.assert_allclose(np.exp(scores) / np.exp(scores).sum(), several.shares, atol=1e-9)
 
 
 def test_shares_are_those_of_the_classes():
-    np.testing.assert_allclose(likely_shares(Counts(np.array([9e5, 1e5]), 1.0), 1e6), [0.9, 0.1], atol=1e-5)
+    np.testing.assert_allclose(
+        estimate_class_shares(ClassCounts(np.array([9e5, 1e5]), 1.0), 1e6), [0.9, 0.1], atol=1e-5
+    )
     for value in ([5.0, -300.0], [-1e4, -1e5], [0.0, 0.0, 0.0]):
-        shares = likely_shares(Counts(np.array(value), 30.0), 20.0)
+        shares = estimate_class_shares(ClassCounts(np.array(value), 30.0), 20.0)
         assert shares.sum() == pytest.approx(1) and (shares > 0).all()
 
 
 def test_a_belief_averages_and_forgets():
     belief = (
-        Belief.none(1, 2).observe(np.array([[1.0, 0.0]]), np.array([2.0])).observe(np.zeros((1, 2)), np.array([1.0]))
+        GradientAverage.without_data(1, 2)
+        .observe(np.array([[1.0, 0.0]]), np.array([2.0]))
+        .observe(np.zeros((1, 2)), np.array([1.0]))
     )
     np.testing.assert_allclose(belief.mean, [[0.8, 0.0]])
     assert belief.precision[0, 0] == pytest.approx(5.0)
@@ -593,15 +603,19 @@ def test_a_belief_averages_and_forgets():
 def test_what_noise_would_have_made_is_taken_off():
     """Of 200 draws of noise alone little is left; what is beyond doubt stays; what is common counts for more."""
     rng = np.random.default_rng(0)
-    classes = Classes.by(np.array([0.5, 0.5]), 1e-3, False)
-    prior = Prior.by(np.ones(20), np.zeros(20), 1e9)
+    classes = ClassBasis.from_shares(np.array([0.5, 0.5]), 1e-3, False)
+    prior = SlopePrior.for_rows(np.ones(20), np.zeros(20), 1e9)
     bend = np.array([0.25])
-    left = [prior.shrink(Belief(rng.normal(size=(1, 20)), np.ones((1, 1))), bend, classes)[1] for _ in range(200)]
+    left = [
+        prior.shrink(GradientAverage(rng.normal(size=(1, 20)), np.ones((1, 1))), bend, classes)[1] for _ in range(200)
+    ]
     assert np.mean(left) < 0.35
     found = rng.normal(size=(1, 20))
-    np.testing.assert_allclose(prior.shrink(Belief(found, np.full((1, 1), 1e6)), bend, classes)[0], found, rtol=1e-3)
-    alike = Belief(np.full((1, 20), 0.7), np.ones((1, 1)))
-    common = Prior.by(np.ones(20), np.ones(20), 1e9)
+    np.testing.assert_allclose(
+        prior.shrink(GradientAverage(found, np.full((1, 1), 1e6)), bend, classes)[0], found, rtol=1e-3
+    )
+    alike = GradientAverage(np.full((1, 20), 0.7), np.ones((1, 1)))
+    common = SlopePrior.for_rows(np.ones(20), np.ones(20), 1e9)
     assert common.shrink(alike, bend, classes)[1] > prior.shrink(alike, bend, classes)[1] + 0.1
 
 
@@ -619,7 +633,7 @@ def test_a_solution_without_noise_is_the_solution():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 4))
     gram, products = X.T @ X, X.T @ rng.normal(size=(500, 2)) + 50
-    np.testing.assert_allclose(shrunk_solution(gram, 1e-9, products, 1e-9), np.linalg.solve(gram, products), rtol=1e-3)
+    np.testing.assert_allclose(solve_shrunk(gram, 1e-9, products, 1e-9), np.linalg.solve(gram, products), rtol=1e-3)
 
 
 @pytest.mark.parametrize(("classes", "delta"), [(6, 0.0), (6, 1e-6), (3, 0.0)])

@@ -14,8 +14,8 @@ from discreet.events import Laplace
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.linear import auxiliary_data as auxiliary
 from discreet.models.linear import robust as module
-from discreet.models.linear.auxiliary_data import Choice, choose_split, choose_thresholds
-from discreet.models.linear.robust import robust
+from discreet.models.linear.auxiliary_data import BudgetSplit, choose_split, choose_thresholds
+from discreet.models.linear.robust import fit_robust
 
 RELATIONS = ("add-remove", "replace-one")
 
@@ -26,7 +26,7 @@ def fitted(X, y, epsilon=2.0, n=None, intercept=True, seed=0, neighbours="add-re
     bounds = Bounds(-1, 1, target=(-1, 1)).matched(X.shape[1])
     task = Task(curator, budget, bounds, n=n, intercept=intercept)
     curator.notes = task.notes
-    fit = robust(task)
+    fit = fit_robust(task)
     return fit, curator
 
 
@@ -63,7 +63,7 @@ def test_projection_is_what_makes_it_work(monkeypatch):
     """The same without thresholds, each coordinate bounded by the public range alone, is far worse (20 seeds)."""
     data = [sample(2000, 10, seed) for seed in range(20)]
     clipped = [score(fitted(X, y, n=2000, seed=i)[0].theta, X, y) for i, (X, y) in enumerate(data)]
-    monkeypatch.setattr(module, "choose_split", lambda n, d, *rest: Choice(0.6, 0.35, 0.05, math.inf, math.inf))
+    monkeypatch.setattr(module, "choose_split", lambda n, d, *rest: BudgetSplit(0.6, 0.35, 0.05, math.inf, math.inf))
     whole = [score(fitted(X, y, n=2000, seed=i)[0].theta, X, y) for i, (X, y) in enumerate(data)]
     assert np.median(clipped) > 0.6 and np.median(clipped) > np.median(whole) + 0.1
 
@@ -146,11 +146,11 @@ def test_more_rows_or_epsilon_allow_larger_thresholds():
 
 @pytest.mark.catalogue("LR4")
 def test_the_choice_is_a_split_and_repeats():
-    auxiliary._search.cache_clear()
+    auxiliary._search_grid.cache_clear()
     start = time.perf_counter()
     choice = choose_split(500, 10, 2.0)
     assert time.perf_counter() - start < 10  # a fraction of a second, on an idle machine
-    auxiliary._search.cache_clear()
+    auxiliary._search_grid.cache_clear()
     assert choice == choose_split(500, 10, 2.0) == choose_split(510, 10, 2.0)
     assert sum(choice[:3]) == pytest.approx(1) and min(choice[:3]) == choice.p3 == 0.05
     kept = choose_thresholds(500, 10, 2.0, choice.p1)
@@ -167,8 +167,8 @@ def test_the_moments_of_clipped_normals_are_right():
     y = rho * u + math.sqrt(1 - rho**2) * v
     for a, b in ((0.3, 0.5), (1.1, 2.0)):
         x, t = np.clip(u, -a, a), np.clip(y, -b, b)
-        assert abs(np.mean(x**2) - auxiliary.second(a)) < 6 * np.std(x**2) / math.sqrt(len(x))
-        (one, three), (other, third) = auxiliary._hermite(a), auxiliary._hermite(b)
+        assert abs(np.mean(x**2) - auxiliary.clipped_second_moment(a)) < 6 * np.std(x**2) / math.sqrt(len(x))
+        (one, three), (other, third) = auxiliary._hermite_coefficients(a), auxiliary._hermite_coefficients(b)
         series = rho * one * other + rho**3 * three * third / 6
         assert abs(np.mean(x * t) - series) < 6 * np.std(x * t) / math.sqrt(len(x)) + 0.01 * series
 

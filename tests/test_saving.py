@@ -13,7 +13,7 @@ from discreet.checks.specimens import ordinary, private_estimators
 from discreet.documents import dump, to_form
 from discreet.documents import load as read
 from discreet.models import LinearRegression, LogisticRegression, PrivateSearchCV, Ridge
-from discreet.models.saving import VERSION, load, opened, save
+from discreet.models.saving import VERSION, load, load_saved, save
 from discreet.models.shared.encoder import Encoder
 from discreet.query import Batch
 
@@ -77,11 +77,11 @@ def test_an_encoder_goes_with_it(tmp_path):
     encoder = Encoder(("age", "ward"), (None, ("n", "s", "w")))
     X = encoder(Batch(np.array([[20, "n"], [40, "s"], [60, "?"]] * 50, dtype=object)))
     assert X.shape == (150, 3) and np.isnan(X[2, 1:]).all() and X[1].tolist() == [40, 1, 0]
-    bounds = encoder.bounds({"age": (0, 100)}, classes=("a", "b"))
+    bounds = encoder.make_bounds({"age": (0, 100)}, classes=("a", "b"))
     assert bounds.columns == ("age", "ward=s", "ward=w") and bounds.upper.tolist() == [100, 1, 1]
     model = LogisticRegression(1.0, 1e-6, bounds=dc.Bounds(bounds.lower, bounds.upper, classes=("a", "b")))
     save(model.fit(X, np.resize(["a", "b"], 150)), tmp_path / "model.json", encoder, "ill")
-    back = opened(tmp_path / "model.json")
+    back = load_saved(tmp_path / "model.json")
     assert back.encoder == encoder and back.target == "ill" and back.columns == ("age", "ward")
 
 

@@ -30,7 +30,7 @@ from discreet.models.sgd.dp_sgd import Clip, Size
 from discreet.models.sgd.pure_passes import Passes, sizes_of
 from discreet.models.sgd.row_gradients import GRID, UNIT, Design
 from discreet.models.sgd.schedule import Descent, Schedule
-from discreet.models.shared.losses import loss_of
+from discreet.models.shared.losses import make_loss
 from discreet.progress import Bar
 from discreet.query import Batch
 
@@ -404,7 +404,7 @@ def test_the_size_of_a_lot_is_never_zero():
 
 @pytest.mark.parametrize(
     "loss",
-    [loss_of("log"), loss_of("hinge"), loss_of("log", 4), loss_of("hinge", 4)],
+    [make_loss("log"), make_loss("hinge"), make_loss("log", 4), make_loss("hinge", 4)],
     ids=["log", "hinge", "log of 4", "hinge of 4"],
 )
 def test_the_gradient_is_that_of_the_loss_each_row_clipped_by_itself(loss):
@@ -435,7 +435,7 @@ def test_slopes_are_slopes(name):
     }
     score, y = np.linspace(-2, 2, 9)[None], np.tile([0.0, 1.0, 1.0], 3)
     steep = (losses[name](score + 1e-6, y) - losses[name](score - 1e-6, y)) / 2e-6
-    np.testing.assert_allclose(loss_of(name).slope(score, y), steep, atol=1e-6)
+    np.testing.assert_allclose(make_loss(name).slope(score, y), steep, atol=1e-6)
 
 
 def test_a_row_is_its_own_whatever_the_batch_and_wherever_it_is_kept():
@@ -444,7 +444,7 @@ def test_a_row_is_its_own_whatever_the_batch_and_wherever_it_is_kept():
     X[3, 2], X[5, 0] = np.nan, np.inf
     y = rng.integers(0, 3, 300).astype(float)
     y[7] = np.nan
-    design = Design.of(Bounds([-1.0] * 7, [1.0] * 7), True, lambda batch: batch.y, loss_of("log", 3))
+    design = Design.of(Bounds([-1.0] * 7, [1.0] * 7), True, lambda batch: batch.y, make_loss("log", 3))
     query = design.gradient(rng.normal(0, 3, design.shape), 0.1)
     lazy = Memory(X, y, block=11).map(design.polar)
     held = Memory(X, y).map(design.polar).hold_in_memory(np.float32)
@@ -462,7 +462,7 @@ def test_a_row_is_its_own_whatever_the_batch_and_wherever_it_is_kept():
 def test_stating_what_is_on_the_grid_changes_nothing():
     """What `Design.quantised` states is what the grid itself would compute."""
     X, y = binary(100)
-    design = Design.of(Bounds([-1.0] * 3, [1.0] * 3), True, lambda batch: batch.y, loss_of("log"))
+    design = Design.of(Bounds([-1.0] * 3, [1.0] * 3), True, lambda batch: batch.y, make_loss("log"))
     mapped = design.polar(Batch(X))
     stated = design.quantised(Batch(mapped, y.astype(float)))
     assert np.array_equal(stated, GRID.quantise(mapped[:, :-1], 2)[0])
@@ -493,7 +493,7 @@ def test_features_are_centred_where_the_rows_can_tell_where(monkeypatch):
 
 
 def test_coefficients_are_in_the_units_of_the_data():
-    design = Design.of(Bounds([0.0], [4.0]), True, lambda batch: batch.y, loss_of("log")).about(np.array([0.5]))
+    design = Design.of(Bounds([0.0], [4.0]), True, lambda batch: batch.y, make_loss("log")).about(np.array([0.5]))
     coef, intercept = design.in_units(np.array([[1.0], [2.0]]))
     point = np.array([[3.0]])
     mapped = design.polar(Batch(point))
@@ -512,7 +512,7 @@ def test_batches_have_the_sizes_asked_for():
     """Growing batches of 1, 2, 3 shares: noise alone is alike, sums grow (5 deviations of a binomial: below 1e-6)."""
     X = np.ones((6000, 1))
     rows = Memory(X, np.ones(6000))
-    design = Design.of(Bounds([-1.0], [1.0]), True, lambda batch: batch.y, loss_of("squared"))
+    design = Design.of(Bounds([-1.0], [1.0]), True, lambda batch: batch.y, make_loss("squared"))
     start = Descent(np.zeros((2, 1)), Schedule("constant", 1e-9), 0.0, 3, True)
     passes = Passes("gradients", design, start, 10.0, sizes_of("growing", 3), 1, 6000.0)
     value, std = passes.run(rows.map(design.polar), Pure(1e6), Budget(1e6), Keystream.seeded(1))
@@ -578,7 +578,7 @@ def passes_of(budget, batches=1, passes=1):
 
     def run(data):
         X, y = data
-        design = Design.of(Bounds([-1.0], [1.0]), False, lambda batch: batch.y, loss_of("log"))
+        design = Design.of(Bounds([-1.0], [1.0]), False, lambda batch: batch.y, make_loss("log"))
         start = Descent(np.zeros(design.shape), Schedule("constant", 1e-3), 0.0, batches * passes, False)
         noisy = Passes("gradients", design, start, 0.1, (1,) * batches, passes, 1.0)
         curator = Curator(Memory(X, y).map(design.polar), Ledger(budget))
@@ -667,7 +667,7 @@ def test_mapped_rows_are_counted_by_their_lengths():
     X[::7, 1], X[3::11, 0], X[5::13, 2], X[17] = np.nan, np.inf, -1e308, 0.0
     y = np.where(RNG.random(400) < 0.1, np.nan, 1.0)
     for intercept in (True, False):
-        design = Design.of(Bounds(-1, 1).matched(3), intercept, lambda batch: batch.y, loss_of("log"))
+        design = Design.of(Bounds(-1, 1).matched(3), intercept, lambda batch: batch.y, make_loss("log"))
         rows = Memory(X, y)
         counted = rows.sum(design.count())
         assert 0 < counted[0] < 400 and counted == rows.map(design.polar).hold_in_memory(np.float32).sum(

@@ -490,7 +490,7 @@ def test_a_posterior_draw_expects_as_many_rows_more_as_a_unit_has():
     X, y, people = rows_of()
     found = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(posterior, "above", lambda *arguments: found.append(arguments[-1]) or 1e4)
+        patch.setattr(posterior, "bound_rows_above", lambda *arguments: found.append(arguments[-1]) or 1e4)
         for limit in (1, 6):
             LinearRegression(
                 method="posterior",
@@ -500,4 +500,4 @@ def test_a_posterior_draw_expects_as_many_rows_more_as_a_unit_has():
             ).fit(X, y)
     assert found == [1, 6]
     count = Release("count", np.array([100.0]), 0.0, events.Gaussian(1.0), Budget(1.0, 1e-6))
-    assert [posterior.above(count, 0.1, group) for group in (1, 6)] == [101.0, 106.0]
+    assert [posterior.bound_rows_above(count, 0.1, group) for group in (1, 6)] == [101.0, 106.0]

@@ -44,15 +44,15 @@ EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 MARGIN = 0.004  # less is chance
 BELOW = 0.02  # the best rival: so much is forgiven
 GRID: dict[str, tuple[float, ...]] = {
-    "shrink.NOTHING": (0.02, 0.3),
-    "shrink.SAMPLE": (0.1, 0.5),
-    "standard.USUAL": (0.05, 0.1),
-    "standard.VARIED": (0.015, 0.06),
-    "standard.FLAT": (0.75, 3.0),
-    "ebssp.MOST": (0.6, 0.9),
-    "ebssp.EVEN": (10.0, 25.0),
-    "ebssp.LOOSE": (0.15, 0.6),
-    "ebssp.HOPELESS": (5.0, 20.0),
+    "shrinkage.NOTHING_CHANCE": (0.02, 0.3),
+    "shrinkage.SAMPLING_SHARE": (0.1, 0.5),
+    "standardise.USUAL_VARIANCE": (0.05, 0.1),
+    "standardise.VARIANCE_STD": (0.015, 0.06),
+    "standardise.NOISE_FLOOR": (0.75, 3.0),
+    "ebssp.MEAN_MOST": (0.6, 0.9),
+    "ebssp.MEAN_HALF": (10.0, 25.0),
+    "ebssp.EIGENVALUE_FLOOR": (0.15, 0.6),
+    "ebssp.LARGE_RHO": (5.0, 20.0),
 }
 RIVALS = ("adassp", "standardised", "mean")
 

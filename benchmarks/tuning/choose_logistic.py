@@ -37,16 +37,16 @@ MOST_NUMBERS = 1_600_000
 GRID: dict[str, tuple[Any, ...]] = {
     "auto.ROUNDS": (8, 15),
     "auto.SHARES": ((0.06, 0.1, 0.12, 0.08), (0.1, 0.1, 0.12, 0.14), (0.06, 0.06, 0.12, 0.14), (0.06, 0.1, 0.2, 0.14)),
-    "auto.CLIP": (0.35, 0.7),
-    "auto.LOOSE": (0.15, 0.6),
-    "auto.RARE": (0.0, 0.1, 0.3),
-    "auto.FAR": (0.5, 2.0),
-    "belief.STALE": (0.15, 0.6),
-    "belief.VAGUE": (0.1, 0.4),
-    "belief.TOGETHER": ((0.0,), (0.0, 1.0)),
-    "scores.SURE": (0.25, 1.0),
-    "scores.ASTRAY": (0.1, 0.4),
-    "scores.TALL": (1.1, 2.0),
+    "auto.CLIP_LENGTHS": (0.35, 0.7),
+    "auto.EIGENVALUE_FLOOR": (0.15, 0.6),
+    "auto.RARE_INDICATOR_SPREAD": (0.0, 0.1, 0.3),
+    "auto.STEP_LENGTH": (0.5, 2.0),
+    "shrinkage.STALE_SHARE": (0.15, 0.6),
+    "shrinkage.INTERCEPT_STD": (0.1, 0.4),
+    "shrinkage.COMMON_SHARES": ((0.0,), (0.0, 1.0)),
+    "class_scores.SCALE_DOUBT": (0.25, 1.0),
+    "class_scores.LEVEL_DOUBT": (0.1, 0.4),
+    "class_scores.SCALE_CLIP": (1.1, 2.0),
 }
 
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from discreet.cli.facts import read
-from discreet.models.saving import opened
+from discreet.models.saving import load_saved
 
 from .conftest import visits
 
@@ -52,7 +52,7 @@ def test_fit_and_predict(table):
     result = table("fit", "visits.csv", "-t", "cost", "-e", "3", "-o", "model.json")
     assert result.exit_code == 0, result.output
     assert "ward=south" in result.stdout and "Receipt: LinearRegression" in result.stdout
-    saved = opened(table.folder / "model.json")
+    saved = load_saved(table.folder / "model.json")
     assert saved.columns == ("age", "ward", "ill") and saved.target == "cost" and saved.release.epsilon == 3
     new = pl.DataFrame(
         {"x": [0, 0, 0], "ward": ["south", "moon", "north"], "ill": ["yes", "no", "no"], "age": [50, 50, None]}
@@ -73,7 +73,7 @@ def test_predictions_are_those_of_the_model_in_memory(table):
     table("fit", "visits.csv", "-t", "ill", "-m", "logistic", "--features", "age,cost", "-e", "3", "-o", "model.json")
     assert table("predict", "model.json", "visits.csv", "-o", "out.csv", "--probabilities").exit_code == 0
     rows = pl.read_csv(table.folder / "visits.csv").select("age", "cost")
-    model = opened(table.folder / "model.json").model
+    model = load_saved(table.folder / "model.json").model
     found = pl.read_csv(table.folder / "out.csv")
     assert found["predicted ill"].to_list() == model.predict(rows).tolist()
     np.testing.assert_array_equal(found.select("P(no)", "P(yes)").to_numpy(), model.predict_proba(rows))
@@ -96,7 +96,7 @@ def test_parquet_and_options_of_estimators(table):
     result = table(
         "fit", "visits.parquet", "-t", "cost", "-m", "ridge", "--set", "alpha=0.1", "-e", "1", "-o", "m.json"
     )
-    assert result.exit_code == 0 and opened(table.folder / "m.json").model.alpha == 0.1, result.output
+    assert result.exit_code == 0 and load_saved(table.folder / "m.json").model.alpha == 0.1, result.output
     assert table("describe", "visits.parquet", "-e", "1").exit_code == 0
     wrong = table("fit", "visits.parquet", "-t", "cost", "-m", "ridge", "--set", "alfa=1", "-e", "1", "-o", "n.json")
     assert wrong.exit_code == 1 and "Did you mean 'alpha'?" in wrong.output
@@ -130,7 +130,7 @@ def test_what_was_paid_for_is_shown_even_if_it_cannot_be_written(table, monkeypa
 def test_what_was_paid_for_is_written_even_if_it_cannot_be_shown(table, end):
     command = f"{sys.executable} -m discreet.cli fit visits.csv -t cost -e 1 -o m.json {end}"
     ended = subprocess.run(command, shell=True, cwd=table.folder, capture_output=True, text=True)
-    assert opened(table.folder / "m.json").target == "cost" and charges(table) == ["LinearRegression"]
+    assert load_saved(table.folder / "m.json").target == "cost" and charges(table) == ["LinearRegression"]
     assert ("the answer could not be shown, and is in 'm.json'" in ended.stderr) == ("full" in end), ended.stderr
 
 
@@ -147,7 +147,7 @@ def test_what_was_taken_meanwhile_is_kept_beside(table, monkeypatch):
     result = table("fit", "visits.csv", "-t", "cost", "-e", "1", "-o", "m.json")
     assert result.exit_code == 1 and "was taken meanwhile" in result.stderr and "Receipt" in result.stdout
     (beside,) = table.folder.glob("m.json.*")
-    assert opened(beside).target == "cost" and (table.folder / "m.json").read_text() == "of somebody else"
+    assert load_saved(beside).target == "cost" and (table.folder / "m.json").read_text() == "of somebody else"
 
 
 @pytest.mark.parametrize("name", ["privacy.toml", "visits.ledger", "visits.csv"])

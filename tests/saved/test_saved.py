@@ -11,7 +11,7 @@ import pytest
 import discreet as dc
 from discreet import models
 from discreet.engines.memory import Memory
-from discreet.models.saving import load, opened, save
+from discreet.models.saving import load, load_saved, save
 from discreet.pseudonyms import KeyFile, Vault
 
 from . import work
@@ -61,7 +61,7 @@ def test_a_file_holds_the_draws_of_a_posterior(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_encoder_comes_with_its_model(saved, version):
-    found = opened(saved(version, "encoded.json"))
+    found = load_saved(saved(version, "encoded.json"))
     assert found.columns == ("age", "ward") and found.target == "ill"
 
 

@@ -50,7 +50,7 @@ def encoded():
     encoder = Encoder(("age", "ward"), (None, ("n", "s", "w")))
     table = np.array([[20, "n"], [40, "s"], [60, "w"]] * 50, dtype=object)
     X, y = encoder(Batch(table)), np.array(["a", "b", "a"] * 50)
-    bounds = encoder.bounds({"age": (0, 100)}, classes=("a", "b"))
+    bounds = encoder.make_bounds({"age": (0, 100)}, classes=("a", "b"))
     return models.LogisticRegression(1.0, 1e-6, bounds=bounds, random_state=1).fit(X, y), encoder
 
 

@@ -61,7 +61,7 @@ def fit(
 ) -> None:
     """See HELP."""
     from discreet.cli.table import kept, opened
-    from discreet.models.saving import Saved, text
+    from discreet.models.saving import SavedModel, format_document
 
     out = console.writing(output, force=force, inputs=kept(data, facts))
     if output.suffix.lower() != ".json":
@@ -92,7 +92,7 @@ def fit(
         "model": model,
         "class": type(estimator).__name__,
         "target": target,
-        "features": encoder.names,
+        "features": encoder.feature_names,
     }
     learnt = coefficients(estimator)
     document |= {"coefficients": learnt, "output": str(out.path)}
@@ -103,7 +103,7 @@ def fit(
             console.say(_shown(learnt), json=json)
         console.receipt(estimator.release_, ledger, json)
 
-    console.delivered(out, lambda: text(Saved(estimator, encoder, target)), show, json)
+    console.delivered(out, lambda: format_document(SavedModel(estimator, encoder, target)), show, json)
 
 
 fit.__doc__ = HELP
@@ -124,16 +124,16 @@ def bounded(table: Table, columns: list[Column], target: Column) -> Any:
     """Bounds of features and target."""
     ranges: Any = {one.name: (one.low, one.high) for one in columns if one.kind == "number"}
     if target.kind == "number":
-        return table.encoder(columns).bounds(ranges, target=(target.low, target.high))
-    return table.encoder(columns).bounds(ranges, classes=target.values)
+        return table.encoder(columns).make_bounds(ranges, target=(target.low, target.high))
+    return table.encoder(columns).make_bounds(ranges, classes=target.values)
 
 
 def features_of(table: Table, columns: list[Column], target: Column, progress: Progress = None) -> Any:
     """A stream of features and target."""
     rows, encoder = table.rows(columns, target, progress), table.encoder(columns)
-    if encoder.plain:
+    if encoder.is_numeric:
         return rows
-    return rows.expecting(numeric=False, labels=target.kind == "category").map(encoder, encoder.names)
+    return rows.expecting(numeric=False, labels=target.kind == "category").map(encoder, encoder.feature_names)
 
 
 def settings(cls: Any, texts: list[str]) -> dict[str, Any]:

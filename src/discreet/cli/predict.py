@@ -15,7 +15,7 @@ from discreet.cli.options import Force, Json
 from discreet.progress import Progress
 
 if TYPE_CHECKING:
-    from discreet.models.saving import Saved
+    from discreet.models.saving import SavedModel
     from discreet.models.shared.encoder import Encoder
 
 
@@ -47,10 +47,10 @@ def predict(
     """
     from discreet.cli.header import missing
     from discreet.cli.table import kept
-    from discreet.models.saving import opened
+    from discreet.models.saving import load_saved
 
     out = console.writing(output or beside(data), force=force, inputs=[model, *kept(data)], secret=True)
-    saved = opened(model)
+    saved = load_saved(model)
     columns = saved.columns
     if columns is None:
         raise ValueError(f"{model.name!r} was fitted on columns without names: predict with it in Python.")
@@ -78,7 +78,7 @@ def beside(data: Path) -> Path:
     return data.with_name(f"{data.name[: len(data.name) - len(ending)]}.predictions.csv")
 
 
-def _lines(saved: Saved, data: Path, probabilities: bool, progress: Progress) -> Iterator[str]:
+def _lines(saved: SavedModel, data: Path, probabilities: bool, progress: Progress) -> Iterator[str]:
     """The lines of the output, some thousands at a time."""
     from discreet.cli.table import cells
     from discreet.models.shared.encoder import Encoder
@@ -108,7 +108,7 @@ def _predicted(model: Any, encoder: Encoder, rows: Any, probabilities: bool) -> 
     if hasattr(model, "feature_names_in_"):
         import polars
 
-        zeros = polars.DataFrame(dict(zip(encoder.names, zeros.T, strict=True)))
+        zeros = polars.DataFrame(dict(zip(encoder.feature_names, zeros.T, strict=True)))
     values = model.predict(zeros)
     odds = model.predict_proba(zeros) if probabilities else np.empty((len(fine), 0))
     for known, value, chances in zip(fine.tolist(), np.asarray(values).tolist(), odds.tolist(), strict=True):

@@ -78,6 +78,6 @@ def read(table: Table, columns: list[Column], target: Column) -> tuple[Any, Any]
     X, y, owners = encoder(Batch(rows[:, :many])), rows[:, many], rows[:, -1]
     if target.kind == "number":
         y = np.array([np.nan if cell is None else float(cell) for cell in y])
-        return _framed(table, encoder.names, X, owners), y
+        return _framed(table, encoder.feature_names, X, owners), y
     known = np.isin(y, np.array(target.values, dtype=object))
-    return _framed(table, encoder.names, X[known], owners[known]), np.array(y[known].tolist())
+    return _framed(table, encoder.feature_names, X[known], owners[known]), np.array(y[known].tolist())

@@ -59,7 +59,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "models.Noisy": ("models.linear.noisy_moments", "models.linear.moments"),
     "models.MixedNB": ("models.naive_bayes.categorical",),
     "models.OnlineClassifier": ("models.online.classifier",),
-    "models.Part": ("models.linear.known_moments", "models.linear.part"),
+    "models.Part": ("models.linear.known_moments:KnownMoments", "models.linear.part"),
     "models.PointwiseRegression": ("models.kernels.pointwise_ridge", "models.kernels.pointwise"),
     "models.PointwiseSVC": ("models.kernels.pointwise_svc", "models.kernels.margins"),
     "models.Posterior": ("models.linear.posterior_draws", "models.linear.sampler"),

@@ -30,7 +30,7 @@ TRIED = ("predict", "predict_proba", "decision_function")
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedModel:
     """A model, the encoder that makes its features of a table, and what it is called to learn."""
 
     model: Any
@@ -61,7 +61,7 @@ def save(model: Any, path: str | os.PathLike[str], encoder: Encoder | None = Non
     encoder, target : what makes features of a table's columns, and the name of what is predicted, if that matters.
     """
     getattr(model, "_prepare_saving", lambda: None)()
-    write_file(path, text(Saved(model, encoder, target)))
+    write_file(path, format_document(SavedModel(model, encoder, target)))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -72,23 +72,23 @@ def load(path: str | os.PathLike[str]) -> Any:
     | of a later version; of a class that discreet does not have; no model at all; damaged | `VersionError` |
     | with a number that is not finite where predictions come from; of another width than its columns | `VersionError` |
     """
-    return opened(path).model
+    return load_saved(path).model
 
 
-def opened(path: str | os.PathLike[str]) -> Saved:
+def load_saved(path: str | os.PathLike[str]) -> SavedModel:
     """What is in a file: the model and its encoder."""
     try:
         content = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise VersionError(f"{os.fspath(path)!r} is no model: it is not JSON.") from None
-    return read(content, os.fspath(path))
+    return parse_document(content, os.fspath(path))
 
 
-def text(saved: Saved) -> str:
+def format_document(saved: SavedModel) -> str:
     """The document of a fitted model."""
     model = saved.model
     name = type(model).__name__
-    if type(model) is not _classes().get(name):
+    if type(model) is not _list_classes().get(name):
         raise ValueError(f"A {name} cannot be saved: it is no estimator of discreet.models.")
     if not hasattr(model, "release_"):
         raise ValueError(f"This {name} is not fitted: there is nothing to save. Hint: fit it first.")
@@ -100,15 +100,15 @@ def text(saved: Saved) -> str:
         "columns": saved.columns,
         "encoder": None if saved.encoder is None else to_form(saved.encoder),
         "receipt": str(model.release_),
-        "state": _unseeded(to_form(model)),
+        "state": _remove_seeds(to_form(model)),
     }
     return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1)
 
 
-def read(content: str, name: str = "This") -> Saved:
+def parse_document(content: str, name: str = "This") -> SavedModel:
     """The model of a document."""
-    document = _document(content, name)
-    wanted = _classes().get(document.get("class"))
+    document = _check_document(content, name)
+    wanted = _list_classes().get(document.get("class"))
     if wanted is None:
         raise VersionError(f"{name!r} holds a model of a class that this discreet does not have.")
     try:
@@ -120,46 +120,46 @@ def read(content: str, name: str = "This") -> Saved:
     fine = type(model) is wanted and isinstance(getattr(model, "release_", None), Release)
     if not fine or not isinstance(encoder, Encoder | None) or not isinstance(target, str | None):
         raise VersionError(f"{name!r} is damaged: it does not hold the model that it names.")
-    saved = Saved(model, encoder, target)
-    if not _works(saved):
+    saved = SavedModel(model, encoder, target)
+    if not _can_predict(saved):
         raise VersionError(f"{name!r} is damaged: the model in it does not predict.")
     return saved
 
 
-def _works(saved: Saved) -> bool:
+def _can_predict(saved: SavedModel) -> bool:
     """Whether the model predicts finite numbers or known classes of a row of zeros, and its encoder fits it."""
     model = saved.model
     try:
         width = int(model.n_features_in_)
-        if saved.encoder is not None and (len(saved.encoder.names) != width or not saved.encoder.sound):
+        if saved.encoder is not None and (len(saved.encoder.feature_names) != width or not saved.encoder.is_sound):
             return False
         numbers = [getattr(model, name) for name in ("coef_", "intercept_") if hasattr(model, name)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names of columns, which zeros have none of
             zeros = np.zeros((1, width))
             numbers += [getattr(model, name)(zeros) for name in TRIED if hasattr(model, name)]
-        return all(_finite(one) for one in numbers)
+        return all(_is_finite(one) for one in numbers)
     except Exception:
         return False
 
 
-def _finite(value: Any) -> bool:
+def _is_finite(value: Any) -> bool:
     array = np.asarray(value)
     return array.dtype.kind in "biuUS" or (array.dtype.kind == "f" and bool(np.isfinite(array).all()))
 
 
-def _unseeded(form: Any) -> Any:
+def _remove_seeds(form: Any) -> Any:
     """A form without seeds: whoever knows one can take the noise away."""
     if isinstance(form, list):
-        return [_unseeded(part) for part in form]
+        return [_remove_seeds(part) for part in form]
     if not isinstance(form, dict):
         return form
-    return {key: None if key == "random_state" else _unseeded(part) for key, part in form.items()}
+    return {key: None if key == "random_state" else _remove_seeds(part) for key, part in form.items()}
 
 
-def _document(content: str, name: str) -> dict[str, Any]:
+def _check_document(content: str, name: str) -> dict[str, Any]:
     try:
-        document = json.loads(content, parse_constant=_refuse)
+        document = json.loads(content, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise VersionError(f"{name!r} is no model: it is not JSON.") from None
     if not isinstance(document, dict) or document.get("discreet") != "model":
@@ -171,11 +171,11 @@ def _document(content: str, name: str) -> dict[str, Any]:
     return document
 
 
-def _refuse(constant: str) -> NoReturn:
+def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON.")
 
 
-def _classes() -> dict[Any, type]:
+def _list_classes() -> dict[Any, type]:
     """The estimators that a file may hold, by name."""
     from discreet import models
 

@@ -96,11 +96,11 @@ class LinearSVC(LinearClassifier):
     def _n_is_limit(self) -> bool:
         return True
 
-    def _widest(self) -> int | None:
+    def _limit_columns(self) -> int | None:
         return None  # no bounded sum has its columns
 
-    def _budget(self) -> Budget:
-        budget = super()._budget()
+    def _read_budget(self) -> Budget:
+        budget = super()._read_budget()
         if self.method not in get_args(Method):
             known = ", ".join(map(repr, get_args(Method)))
             raise ValueError(f"The `method` of LinearSVC is one of {known}. Got {self.method!r}.")
@@ -108,14 +108,16 @@ class LinearSVC(LinearClassifier):
         return budget
 
     def _fit(self, task: Task) -> None:
-        theta = self._theta(task, Objective(HuberHinge(self.h), self.strength, self.radius, self.max_passes))
+        theta = self._find_coefficients(
+            task, Objective(HuberHinge(self.h), self.strength, self.radius, self.max_passes)
+        )
         self.coef_, self.intercept_ = Unit.by(self.bounds_).units(theta)
 
-    def _theta(self, task: Task, penalised: Objective) -> Any:
+    def _find_coefficients(self, task: Task, penalised: Objective) -> Any:
         """One line of coefficients per class, of rows of length 1."""
         method = output if self.method == "output" else objective_pure if task.budget.pure else objective
         return method(task, penalised)
 
-    def _length(self, X: Any) -> Any:
+    def _measure_lengths(self, X: Any) -> Any:
         """The length of (z, 1): scores are the margins that the model was trained on."""
         return Unit.by(self.bounds_).lengths(X)

@@ -109,7 +109,7 @@ def _density(label: str, values: Floats, grid: Floats, tails: tuple[float, float
 
 def _forgetful(model: Any) -> Floats:
     """Draws of (intercept, coefficients) that take the released moments for exact."""
-    from discreet.models.linear.bayes import _taken_for_exact
+    from discreet.models.linear.bayes import _treat_as_exact
 
-    drawn = replace(model._drawn, statistics=_taken_for_exact(model.moments_))
+    drawn = replace(model._drawn, statistics=_treat_as_exact(model.moments_))
     return np.asarray(drawn.coefficients)

@@ -63,7 +63,7 @@ class Minimiser:
     def passes(self) -> int:
         """How many gradients bring the coefficients within the tolerance, whatever the rows: public."""
         rate = -math.log1p(-self._momentum) / 2
-        height = self.rows * self.loss.start + self.push * self.radius + self.strength * self.radius**2
+        height = self.rows * self.loss.at_zero + self.push * self.radius + self.strength * self.radius**2
         start = math.sqrt(2 / self.strength * height)
         return math.ceil(math.log(max(2 * start / self.tolerance, 2.0)) / rate * (1 + 1e-9)) + 1
 

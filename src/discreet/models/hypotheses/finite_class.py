@@ -123,7 +123,7 @@ class HypothesisClass(PrivateClassifier):
 
     def decision_function(self, X: Any) -> Any:
         """1 for the class the chosen hypothesis says, -1 for others; for two classes one number, of the second."""
-        X = self._within(X)
+        X = self._clip_rows(X)
         labels = self.classes_.tolist()
         places = _places(self.hypothesis_, X, labels)
         if places is None:
@@ -143,7 +143,7 @@ class HypothesisClass(PrivateClassifier):
         """
         if not (0 < alpha < 1 and 0 < beta < 1):
             raise ValueError(f"`alpha` and `beta` must be within 0 and 1. Got {alpha!r} and {beta!r}.")
-        m, budget = self._how_many(), self._budget()
+        m, budget = self._how_many(), self._read_budget()
         rate = budget.epsilon / (1 if budget.neighbours == "add-remove" else 2)
         privacy = math.log(2 * m / beta) / rate
         sample = 2 * math.sqrt(math.log(2 * (m + 1) / beta) / 2)
@@ -160,13 +160,13 @@ class HypothesisClass(PrivateClassifier):
             raise ValueError("How many hypotheses there are follows from `bounds`, one pair a feature, and `classes`.")
         return len(FAMILIES[self.hypotheses](bounds, list(labels)))
 
-    def _widest(self) -> int | None:
+    def _limit_columns(self) -> int | None:
         return None  # sums are of hypotheses, not of columns
 
-    def _coordinates(self, rows: Rows) -> int:
+    def _count_coordinates(self, rows: Rows) -> int:
         return 1  # a choice
 
-    def _budget(self) -> Budget:
+    def _read_budget(self) -> Budget:
         if isinstance(self.hypotheses, str):
             if self.hypotheses not in FAMILIES:
                 names = ", ".join(map(repr, FAMILIES))
@@ -177,7 +177,7 @@ class HypothesisClass(PrivateClassifier):
                 raise ValueError("The `hypotheses` must be a list of functions, or of objects with `predict`.")
         if self.loss != "zero-one" and not callable(self.loss):
             raise ValueError(f"The `loss` is 'zero-one' or a function of two labels. Got {self.loss!r}.")
-        return self._settled(super()._budget())
+        return self._settled(super()._read_budget())
 
     def _settled(self, budget: Budget) -> Budget:
         given = self.classes if self.classes is not None else getattr(self.bounds, "classes", None)

@@ -70,31 +70,31 @@ class KernelMachine(PrivateEstimator):
     def _coordinates(self, rows: Rows) -> int:
         return self._size() if self.landmarks is None else len(self.landmarks)
 
-    def _widest(self) -> int | None:
+    def _limit_columns(self) -> int | None:
         return None  # rows are mapped to features first
 
-    def _budget(self) -> Budget:
-        super()._budget()
-        budget: Budget = self._linear()._budget()
+    def _read_budget(self) -> Budget:
+        super()._read_budget()
+        budget: Budget = self._linear()._read_budget()
         return budget
 
-    def _public(self, rows: Rows) -> Bounds:
-        bounds: Bounds = self._linear()._public(rows)
+    def _check_bounds(self, rows: Rows) -> Bounds:
+        bounds: Bounds = self._linear()._check_bounds(rows)
         return bounds
 
     def _remember_columns(self, X: Any, rows: Rows) -> None:
         super()._remember_columns(X, rows)
         self._features()._check(rows.width)  # raises before anything is charged
 
-    def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
-        public = super()._facts(rows, budget)
+    def _collect_facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
+        public = super()._collect_facts(rows, budget)
         return public | {"features": self._size() if self.landmarks is None else len(self.landmarks)}
 
     def _fit(self, task: Task) -> None:
         self.linear_ = linear = self._linear()
 
         def settle(curator: Curator, bounds: Bounds) -> Bounds:
-            settled: Bounds = linear._settle(curator, self._map(curator, bounds))
+            settled: Bounds = linear._settle_bounds(curator, self._map(curator, bounds))
             return settled
 
         try:
@@ -131,7 +131,7 @@ class KernelMachine(PrivateEstimator):
     def _made(self, X: Any) -> Any:
         """The features of rows to predict for."""
         check_is_fitted(self, "release_")
-        return self.features_.transform(self._checked(X))
+        return self.features_.transform(self._check_rows(X))
 
 
 def options_of(estimator: PrivateEstimator, *more: str) -> dict[str, Any]:

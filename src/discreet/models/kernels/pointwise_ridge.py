@@ -19,7 +19,7 @@ from discreet.events import Approximate, Event, Pure
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.kernels.public_points import ROUNDS, Farthest, rounds_of
 from discreet.models.linear.linear_model import LinearModel
-from discreet.models.linear.output import BallMinimiser, counted, exact_sum, minimiser, strength
+from discreet.models.linear.output import BallMinimiser, choose_ridge, count_rows, exact_sum, minimise_on_ball
 from discreet.models.linear.scaled_rows import features, target
 from discreet.models.linear.statistics import Statistics
 from discreet.models.shared.linear_fit import Fit
@@ -78,18 +78,18 @@ class PointwiseRegression(LinearModel):
         xy, _ = curator.expect(BoundedSum(x, y, norm=1, name="X'y"))
 
         # PRIVATISE: the number of rows, if need be; then points, and the model's values there
-        n = task.n if task.n is not None else float(counted(task, shares[0]).value[0])
+        n = task.n if task.n is not None else float(count_rows(task, shares[0]).value[0])
         points = x(Batch(np.asarray(self.candidates, np.float64)))
         _, noise = rounds_of(curator.buys(shares[-1]), self.rounds)
-        ridge, radius = strength(n, deviation_of(noise, 1))
+        ridge, radius = choose_ridge(n, deviation_of(noise, 1))
         farthest = Farthest(points, self.rounds, radius)
         picked = curator.run(FarthestPoints("points", xx, xy, ridge, radius, farthest), shares[-1]).value
 
         # SOLVE: the guess that fits them
-        self._accept(bounds, Fit(farthest.guess(picked)[0] / math.sqrt(d)))
+        self._set_coefficients(bounds, Fit(farthest.guess(picked)[0] / math.sqrt(d)))
         self.statistics_: Statistics | None = None
 
-    def _solve(self, statistics: Statistics) -> Fit:
+    def _solve_statistics(self, statistics: Statistics) -> Fit:
         raise NotSupported("This method releases values at points, and no moments to solve.")
 
 
@@ -111,5 +111,5 @@ class FarthestPoints(Inside):
         S, step_S = exact_sum(self.xx, rows, budget)
         b, step_b = exact_sum(self.xy, rows, budget)
         ball = BallMinimiser(self.name, self.xx, self.xy, self.ridge, self.radius)
-        theta, move = minimiser(S, b, self.ridge, self.radius), ball.sensitivity(step_S, step_b, len(b))
+        theta, move = minimise_on_ball(S, b, self.ridge, self.radius), ball.sensitivity(step_S, step_b, len(b))
         return self.farthest(theta[None], self.radius, move, event, rng), None

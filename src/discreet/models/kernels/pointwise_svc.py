@@ -57,7 +57,7 @@ class PointwiseSVC(LinearSVC):
     rounds: int = ROUNDS
     candidates: Any = None
 
-    def _theta(self, task: Task, objective: Objective) -> Floats:
+    def _find_coefficients(self, task: Task, objective: Objective) -> Floats:
         main: Any = radial if task.budget.pure else approximate
         bounds, shares = task.deal(inside(main(1 - FOR_COUNT_APART)), *counting(task, FOR_COUNT_APART))
         columns, radius = columns_of(len(bounds.classes or ())), float(objective.radius)

@@ -132,5 +132,5 @@ class KernelSVC(KernelMachine, PrivateClassifier):
 
     def decision_function(self, X: Any) -> Any:
         """The score of each class; for two classes one number, positive for the second."""
-        rows = self._within(X)
+        rows = self._clip_rows(X)
         return self.linear_.decision_function(self.features_.transform(rows))

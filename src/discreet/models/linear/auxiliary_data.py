@@ -25,7 +25,7 @@ OMEGAS = (0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1.1, 1.3, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5
 WORK = 4000  # at most so many auxiliary coordinates: draws times columns
 
 
-class Choice(NamedTuple):
+class BudgetSplit(NamedTuple):
     """The shares of X'X, X'y and y'y, and the thresholds of features and target, in standard deviations."""
 
     p1: float
@@ -35,7 +35,7 @@ class Choice(NamedTuple):
     omega_y: float
 
 
-def choose_split(n: float, d: int, epsilon: float, neighbours: Neighbours = "add-remove") -> Choice:
+def choose_split(n: float, d: int, epsilon: float, neighbours: Neighbours = "add-remove") -> BudgetSplit:
     """The split of ε and the thresholds that predict best on auxiliary data of `n` rows and `d` columns.
 
     Parameters
@@ -54,29 +54,31 @@ def choose_split(n: float, d: int, epsilon: float, neighbours: Neighbours = "add
     >>> choose_split(500, 10, 2.0).p3
     0.05
     """
-    return _search(rounded(n), d, float(epsilon), neighbours, SHARES)
+    return _search_grid(round_rows(n), d, float(epsilon), neighbours, SHARES)
 
 
-def choose_thresholds(n: float, d: int, epsilon: float, p1: float, neighbours: Neighbours = "add-remove") -> Choice:
+def choose_thresholds(
+    n: float, d: int, epsilon: float, p1: float, neighbours: Neighbours = "add-remove"
+) -> BudgetSplit:
     """The same with the split given, as it must be where the number of rows is learnt on the way."""
-    return _search(rounded(n), d, float(epsilon), neighbours, (p1,))
+    return _search_grid(round_rows(n), d, float(epsilon), neighbours, (p1,))
 
 
-def rounded(n: float) -> float:
+def round_rows(n: float) -> float:
     """The nearest power of √2, at least 1: so many sizes are told apart, and no more.
 
-    >>> rounded(500)
+    >>> round_rows(500)
     512.0
     """
     return float(round(math.sqrt(2.0) ** round(2 * math.log2(max(n, 1.0))), 6))
 
 
 @lru_cache(maxsize=256)
-def _search(n: float, d: int, epsilon: float, neighbours: Neighbours, shares: tuple[float, ...]) -> Choice:
-    draws = _Draws.of(d)
-    found = [(_risks(draws, n, epsilon, neighbours, p1, x), p1, x) for p1 in shares for x in OMEGAS]
+def _search_grid(n: float, d: int, epsilon: float, neighbours: Neighbours, shares: tuple[float, ...]) -> BudgetSplit:
+    draws = _Draws.for_width(d)
+    found = [(_prediction_risks(draws, n, epsilon, neighbours, p1, x), p1, x) for p1 in shares for x in OMEGAS]
     risks, p1, x = min(found, key=lambda item: float(item[0].min()))
-    return Choice(p1, round(1 - LEAST - p1, 2), LEAST, x, OMEGAS[int(risks.argmin())])
+    return BudgetSplit(p1, round(1 - LEAST - p1, 2), LEAST, x, OMEGAS[int(risks.argmin())])
 
 
 class _Draws(NamedTuple):
@@ -90,7 +92,7 @@ class _Draws(NamedTuple):
     sampling: Floats  # of X'y, standard normal
 
     @classmethod
-    def of(cls, d: int) -> _Draws:
+    def for_width(cls, d: int) -> _Draws:
         rng, worlds = np.random.default_rng(d), max(4, min(200, WORK // d))
         beta = rng.normal(size=(worlds, d))
         rho = beta / np.sqrt(1 + (beta**2).sum(axis=1, keepdims=True))
@@ -101,16 +103,16 @@ class _Draws(NamedTuple):
         return cls((rho**2).sum(axis=1)[:, None], rho, cubes, values, noise, sampling)
 
 
-def _risks(draws: _Draws, n: float, epsilon: float, neighbours: Neighbours, p1: float, x: float) -> Floats:
+def _prediction_risks(draws: _Draws, n: float, epsilon: float, neighbours: Neighbours, p1: float, x: float) -> Floats:
     """The mean squared error of prediction for each threshold of the target, in units of its variance."""
     d, y = draws.rho.shape[1], np.array(OMEGAS)[:, None, None]
     wide_xx = d * (d + 1) / 2 * x**2 / (p1 * epsilon)
     wide_xy = (1 if neighbours == "add-remove" else 2) * d * x * y / ((1 - LEAST - p1) * epsilon)
-    (linear, cubic), (slope, bend) = _hermite(x), _hermite(y)
+    (linear, cubic), (slope, bend) = _hermite_coefficients(x), _hermite_coefficients(y)
 
     # E clip(x)·clip(y) for normals of correlation ρ: the first two terms of Mehler's series; thresholds × worlds × d
     mean = linear * slope * draws.rho + cubic * bend * draws.cubes / 6
-    xx, yy = second(x), second(y)
+    xx, yy = clipped_second_moment(x), clipped_second_moment(y)
     left = np.maximum(yy - (mean**2).sum(axis=2, keepdims=True) / xx, 0.05 * yy)
     b = n * mean + np.sqrt(n * xx * left) * draws.sampling + wide_xy * draws.noise
     s = np.maximum(n * xx + wide_xx * draws.values, 0)
@@ -118,25 +120,25 @@ def _risks(draws: _Draws, n: float, epsilon: float, neighbours: Neighbours, p1: 
     return np.asarray(((theta - draws.rho) ** 2).sum(axis=2).mean(axis=1))
 
 
-def within(omega: float) -> float:
+def normal_share(omega: float) -> float:
     """The part of a normal law within `omega` standard deviations.
 
-    >>> round(within(2.0), 3)
+    >>> round(normal_share(2.0), 3)
     0.954
     """
     return float(2 * ndtr(omega) - 1)
 
 
-def second(omega: Any) -> Any:
+def clipped_second_moment(omega: Any) -> Any:
     """E clip(z, ±ω)² for a standard normal z."""
     inside = 2 * ndtr(omega) - 1
-    return inside - 2 * omega * _density(omega) + omega**2 * (1 - inside)
+    return inside - 2 * omega * _normal_density(omega) + omega**2 * (1 - inside)
 
 
-def _hermite(omega: Any) -> tuple[Any, Any]:
+def _hermite_coefficients(omega: Any) -> tuple[Any, Any]:
     """The first and third Hermite coefficients of clip(·, ±ω)."""
-    return 2 * ndtr(omega) - 1, -2 * omega * _density(omega)
+    return 2 * ndtr(omega) - 1, -2 * omega * _normal_density(omega)
 
 
-def _density(omega: Any) -> Any:
+def _normal_density(omega: Any) -> Any:
     return np.exp(-np.square(omega) / 2) / math.sqrt(2 * math.pi)

@@ -98,16 +98,16 @@ class BayesianLinearRegression(PrivateRegressor):
     chains: int = 8
     posterior: Kind = "noise-aware"
 
-    def _widest(self) -> int | None:
+    def _limit_columns(self) -> int | None:
         return WIDEST - 2  # (1, x, y)
 
-    def _budget(self) -> Budget:
+    def _read_budget(self) -> Budget:
         Prior(self.a0, self.b0, self.a, self.b)  # raises, before anything is charged
         if self.posterior not in get_args(Kind):
             raise ValueError(f"The `posterior` is 'noise-aware' or 'naive-overconfident'. Got {self.posterior!r}.")
         chains = check_whole(type(self).__name__, "chains", self.chains)
         check_whole(type(self).__name__, "draws", self.draws, 4 * chains, why=f": 4 in each of {chains} chains")
-        return super()._budget()
+        return super()._read_budget()
 
     def _fit(self, task: Task) -> None:
         intercept, curator = task.intercept, task.curator
@@ -119,21 +119,21 @@ class BayesianLinearRegression(PrivateRegressor):
         self.bounds_ = Bounds(bounds.lower, bounds.upper, given.target)
 
         # BOUND: v = (1, x, y), every coordinate within [-1, 1]
-        v = _image(bounds, intercept)
+        v = _make_image(bounds, intercept)
 
         # SUMMARISE: v v' over all rows; ‖v v'‖ = ‖v‖² <= its number of coordinates
         moments = BoundedSum(v, v, norm=intercept + len(bounds.lower) + 1, name="second moments")
 
         # PRIVATISE: one event
         noisy = curator.measure(moments, shares[0])
-        count, count_std = _rows(curator, shares[1]) if alone else (count, 0.0)
+        count, count_std = _count_rows(curator, shares[1]) if alone else (count, 0.0)
 
         # SOLVE: later, when the posterior is asked for
         law = isinstance(noisy.event, Pure)
-        self.moments_ = _full(noisy.value, np.asarray(noisy.std), intercept, count, count_std, law)
+        self.moments_ = _complete_moments(noisy.value, np.asarray(noisy.std), intercept, count, count_std, law)
         prior = Prior(self.a0, self.b0, self.a, self.b)
-        seen = self.moments_ if self.posterior == "noise-aware" else _taken_for_exact(self.moments_)
-        self._drawn = Deferred(seen, intercept, prior, self.draws, self.chains, self._seed(), bounds)
+        seen = self.moments_ if self.posterior == "noise-aware" else _treat_as_exact(self.moments_)
+        self._drawn = Deferred(seen, intercept, prior, self.draws, self.chains, self._draw_seed(), bounds)
         self._kind = self.posterior
         if self.posterior != "noise-aware":
             task.note("noised moments are taken for exact: intervals are too narrow")
@@ -142,7 +142,7 @@ class BayesianLinearRegression(PrivateRegressor):
         """Draw the posterior, so that later versions, whose samplers may differ, predict the same from a file."""
         _ = self._drawn.coefficients, self._drawn.residual
 
-    def _seed(self) -> int:
+    def _draw_seed(self) -> int:
         state = self.random_state
         if isinstance(state, np.random.RandomState):
             return int(state.randint(2**31))
@@ -179,11 +179,11 @@ class BayesianLinearRegression(PrivateRegressor):
         drawn = self._drawn.posterior
         met = bool((drawn.rhat < AGREE).all())
         note = "" if met else f"chains have not met (R-hat above {AGREE}): ask for more draws"
-        if drawn.of_prior or self._like_prior():
+        if drawn.of_prior or self._resembles_prior():
             note = "the noise hides the data: the posterior is the prior, or nearly so"
         return {"rhat": drawn.rhat, "ess": drawn.size, "note": note}
 
-    def _like_prior(self) -> bool:
+    def _resembles_prior(self) -> bool:
         """Whether the slopes, scaled, vary as widely as before any data were seen."""
         drawn = self._drawn.posterior.coefficients[..., int(self._drawn.intercept) :]
         before = self.b0 / max(self.a0 - 1, 0.5)  # the variance of a slope a priori, about
@@ -191,7 +191,7 @@ class BayesianLinearRegression(PrivateRegressor):
 
     def coef_interval(self, confidence: float = 0.9) -> Floats:
         """Low and high end for each coefficient, which the coefficient is between with this probability."""
-        return np.asarray(np.quantile(self.posterior_[:, 1:], _tails(confidence), axis=0).T)
+        return np.asarray(np.quantile(self.posterior_[:, 1:], _interval_tails(confidence), axis=0).T)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean of the target of each row, within its bounds; with its standard deviation, if wanted.
@@ -201,7 +201,7 @@ class BayesianLinearRegression(PrivateRegressor):
         mean = super().predict(X)
         if not return_std:
             return mean
-        rows = self._checked(X)
+        rows = self._check_rows(X)
         inside = np.where(np.isfinite(rows), np.clip(rows, self.bounds_.lower, self.bounds_.upper), np.nan)
         full = np.column_stack([np.ones(len(rows)), inside])
         of_line = np.einsum("ij,ij->i", full @ np.cov(self.posterior_.T, bias=True), full)
@@ -209,16 +209,16 @@ class BayesianLinearRegression(PrivateRegressor):
 
     def predict_interval(self, X: Any, confidence: float = 0.9) -> Floats:
         """Low and high end for the target of each row, within its bounds: a new target is there with this chance."""
-        tails = _tails(confidence)
+        tails = _interval_tails(confidence)
         residual = self.residual_std_ * np.random.default_rng(self._drawn.seed).normal(size=len(self.posterior_))
-        ends = [np.quantile(line + residual, tails, axis=1).T for line in self._lines(X)]
+        ends = [np.quantile(line + residual, tails, axis=1).T for line in self._predict_lines(X)]
         assert self.bounds_.target is not None
         return np.asarray(np.clip(np.concatenate([*ends, np.empty((0, 2))]), *self.bounds_.target))
 
-    def _lines(self, X: Any) -> list[Floats]:
+    def _predict_lines(self, X: Any) -> list[Floats]:
         """The target's mean for each row and draw, in blocks; NaN where a feature is not finite."""
         check_is_fitted(self, "release_")
-        rows, draws = self._checked(X), self.posterior_
+        rows, draws = self._check_rows(X), self.posterior_
         inside = np.where(np.isfinite(rows), np.clip(rows, self.bounds_.lower, self.bounds_.upper), np.nan)
         return [draws[:, 0] + inside[start : start + BLOCK] @ draws[:, 1:].T for start in range(0, len(inside), BLOCK)]
 
@@ -230,17 +230,17 @@ class BayesianLinearRegression(PrivateRegressor):
         names = list(getattr(self, "feature_names_in_", [f"x{i + 1}" for i in range(self.n_features_in_)]))
         names = ["intercept", *map(str, names)][first:]
         wide = max(10, *map(len, names))
-        low, high = (f"{100 * tail:.3g}%" for tail in _tails(confidence))
+        low, high = (f"{100 * tail:.3g}%" for tail in _interval_tails(confidence))
         head = f"{'':{wide}} {'mean':>11} {'sd':>11} {low:>11} {high:>11} {'R-hat':>7} {'ESS':>7}"
         lines = [f"{type(self).__name__}: {self.release_.budget}, posterior {self._kind}", head, "-" * len(head)]
-        ends = np.quantile(draws, _tails(confidence), axis=0)
+        ends = np.quantile(draws, _interval_tails(confidence), axis=0)
         for row in zip(names, draws.mean(0), draws.std(0), *ends, checks["rhat"], checks["ess"], strict=True):
             lines.append("{:{w}} {:11.4g} {:11.4g} {:11.4g} {:11.4g} {:7.3f} {:7.0f}".format(*row, w=wide))
         lines += [f"note: {note}" for note in (checks["note"], *self.release_.notes) if note]
         return "\n".join(lines)
 
 
-def _image(bounds: Bounds, intercept: bool) -> Any:
+def _make_image(bounds: Bounds, intercept: bool) -> Any:
     def v(rows: Batch) -> Floats:
         assert rows.y is not None
         out = np.ones((len(rows), intercept + len(bounds.lower) + 1))
@@ -250,14 +250,16 @@ def _image(bounds: Bounds, intercept: bool) -> Any:
     return v
 
 
-def _rows(curator: Curator, share: Share) -> tuple[float, float]:
+def _count_rows(curator: Curator, share: Share) -> tuple[float, float]:
     """The number of rows, with noise: each whole row adds one."""
     table = OneHot(lambda rows: np.where(missing(rows), -1, 0), 1)
     noisy = curator.measure(BoundedSum(table, order=1 if share.budget.pure else 2, name="count"), share)
     return float(noisy.value[0]), float(np.max(noisy.std))
 
 
-def _full(value: Floats, std: Floats, intercept: bool, count: float | None, count_std: float, law: bool) -> Noisy:
+def _complete_moments(
+    value: Floats, std: Floats, intercept: bool, count: float | None, count_std: float, law: bool
+) -> Noisy:
     """Over (1, x, y), whether or not the sums of x and y were measured; a public count in place of a noisy one."""
     wide = len(value) + 1 - intercept
     matrix, spread = np.zeros((wide, wide)), np.full((wide, wide), np.inf)
@@ -267,7 +269,7 @@ def _full(value: Floats, std: Floats, intercept: bool, count: float | None, coun
     return Noisy(matrix, spread, law)
 
 
-def _taken_for_exact(noisy: Noisy) -> Noisy:
+def _treat_as_exact(noisy: Noisy) -> Noisy:
     """The nearest moments that could be real, as if they were."""
     values, vectors = np.linalg.eigh(noisy.matrix[1:, 1:] if np.isinf(noisy.std).any() else noisy.matrix)
     moments = (vectors * np.maximum(values, 0.0)) @ vectors.T
@@ -277,7 +279,7 @@ def _taken_for_exact(noisy: Noisy) -> Noisy:
     return Noisy(matrix, np.zeros(matrix.shape))
 
 
-def _tails(confidence: float) -> tuple[float, float]:
+def _interval_tails(confidence: float) -> tuple[float, float]:
     if not 0 < confidence < 1:
         raise ValueError(f"The `confidence` must be within 0 and 1. Got {confidence!r}.")
     return (1 - confidence) / 2, (1 + confidence) / 2

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 SMALL = 0.1  # deviations of features below it are small
 
 
-class Design(NamedTuple):
+class CorrelationCoordinates(NamedTuple):
     """Deviations and correlations of x: coordinates (b, z), a = sinh(b), 1 + ‖a‖², σ, and the triangle they make."""
 
     b: Floats
@@ -30,7 +30,7 @@ class Design(NamedTuple):
     L: Floats
 
     @classmethod
-    def of(cls, block: Floats) -> Design:
+    def from_block(cls, block: Floats) -> CorrelationCoordinates:
         """Read a block of coordinates, b left of the diagonal and z on it."""
         z, b = np.diagonal(block, axis1=-2, axis2=-1).copy(), np.tril(block, -1)
         a = np.sinh(b)
@@ -38,13 +38,13 @@ class Design(NamedTuple):
         return cls(b, z, a, q, sigma, (a + np.eye(len(block.T))) * (sigma / np.sqrt(q))[..., None])
 
     @property
-    def log(self) -> Floats:
+    def log_density(self) -> Floats:
         """The log density of any correlations alike, and of the change to b and z."""
         d = self.L.shape[-1]
         change = np.log(expit(self.z / SMALL)).sum(axis=-1) + np.log(np.cosh(self.b)).sum(axis=(-2, -1))
         return np.asarray(change - (d + 1) / 2 * np.log(self.q).sum(axis=-1))
 
-    def slope(self, along: Floats) -> Floats:
+    def pull_back_slope(self, along: Floats) -> Floats:
         """From the slope along L, of everything else, to that along b and z, of everything."""
         d, steep = self.L.shape[-1], expit(self.z / SMALL)
         moved = (along * self.L).sum(axis=-1)

@@ -16,7 +16,7 @@ FOR_CLIPPING = 0.15  # of the budget
 NOTE = f"values were clipped at {{:g}} standard deviations, estimated privately with {FOR_CLIPPING:.0%} of the budget"
 
 
-def narrowed(task: Task, c: float | None, *parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
+def narrow_bounds(task: Task, c: float | None, *parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
     """Bounds of c deviations to either side of the mean, features and target alike, and the shares of the rest.
 
     One vector of sums buys them: of the count, of every column and of its square. For None, the bounds as they are.

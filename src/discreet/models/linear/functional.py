@@ -18,7 +18,7 @@ RIDGE = 3.0  # in lengths of the noise matrix's largest eigenvalues, about √d 
 TRIM = 1.5  # directions of less curvature than so many of them are noise
 
 
-def functional(task: Task) -> Fit:
+def fit_functional(task: Task) -> Fit:
     """Least squares by a noisy loss: Laplace noise on the coefficients of the quadratic Σ (y - x'θ)², then its minimum.
 
     The coefficients are Σ x_i x_j, Σ x_i y and Σ y². One row moves the d(d + 1)/2 distinct entries of v v', v = (x, y)
@@ -61,15 +61,15 @@ def functional(task: Task) -> Fit:
     noisy = task.curator.measure(loss, share)
 
     # SOLVE: the minimum of the ridged quadratic, where it curves upward
-    return Fit(minimum(noisy.value[:-1, :-1], noisy.value[:-1, -1], float(np.max(noisy.std))))
+    return Fit(minimise_noisy_quadratic(noisy.value[:-1, :-1], noisy.value[:-1, -1], float(np.max(noisy.std))))
 
 
-def minimum(curvature: Floats, slope: Floats, noise: float) -> Floats:
+def minimise_noisy_quadratic(curvature: Floats, slope: Floats, noise: float) -> Floats:
     """Where a noisy quadratic is least, ridged and trimmed; `noise` is the deviation of its entries.
 
-    >>> minimum(np.eye(2), np.array([0.5, -1.0]), 0.0)
+    >>> minimise_noisy_quadratic(np.eye(2), np.array([0.5, -1.0]), 0.0)
     array([ 0.5, -1. ])
-    >>> minimum(-np.eye(2), np.array([0.5, -1.0]), 0.1)
+    >>> minimise_noisy_quadratic(-np.eye(2), np.array([0.5, -1.0]), 0.1)
     array([0., 0.])
     """
     size = noise * math.sqrt(len(curvature))

@@ -26,7 +26,7 @@ LONGEST = 40  # steps of a trajectory
 STUCK = 3.0  # a chain whose log density is further below the best one's, per coordinate, is stuck: typical is 1
 
 
-def draw(density: Density, start: Floats, draws: int, chains: int, rng: np.random.Generator) -> Floats:
+def draw_chains(density: Density, start: Floats, draws: int, chains: int, rng: np.random.Generator) -> Floats:
     """Draws from a density, of shape (problems, chains, draws, coordinates).
 
     The metric is first the curvature at the mode, then the covariance of the draws of a warm-up, which are thrown
@@ -41,15 +41,15 @@ def draw(density: Density, start: Floats, draws: int, chains: int, rng: np.rando
     Reference: R. M. Neal, "MCMC using Hamiltonian dynamics", Handbook of MCMC, 2011.
     """
     with np.errstate(all="ignore"):  # trajectories that leave for infinity are turned down
-        centre = climb(density, start)
-        walk = Walk(density, centre, _root(curvature(density, centre)), chains, rng)
+        centre = find_mode(density, start)
+        walk = Walk(density, centre, _root_of_inverse(estimate_curvature(density, centre)), chains, rng)
         for window in WINDOWS:
             # at first a short step now and then frees chains that began in a narrow place
-            trace = walk.go(window, adapt=True, least=0.6 if window > WINDOWS[0] else 0.05)
-            walk.learn(trace[:, :, window // 3 :])
-            walk.rescue()
-        walk.go(WINDOWS[0], adapt=True)
-        return walk.go(draws)
+            trace = walk.take_steps(window, adapt=True, least=0.6 if window > WINDOWS[0] else 0.05)
+            walk.learn_metric(trace[:, :, window // 3 :])
+            walk.restart_stuck()
+        walk.take_steps(WINDOWS[0], adapt=True)
+        return walk.take_steps(draws)
 
 
 class Walk:
@@ -68,12 +68,12 @@ class Walk:
                 break
             spread = np.where(lost, spread / 2, spread)
 
-    def go(self, draws: int, adapt: bool = False, least: float = 0.6) -> Floats:
+    def take_steps(self, draws: int, adapt: bool = False, least: float = 0.6) -> Floats:
         """So many steps of every chain; `adapt` learns the step size meanwhile, of which steps vary from `least`."""
         trace = np.empty((*self.place.shape[:2], draws, self.place.shape[2]))
         learnt = np.zeros_like(self.step)
         for t in range(draws):
-            chance = self._move(self._steps(), least)
+            chance = self._move_chains(self._count_steps(), least)
             if adapt:
                 self.step *= np.exp((chance.mean(axis=1, keepdims=True) - ACCEPT) / math.sqrt(1 + t) * 1.5)
                 np.clip(self.step, 1e-4, 1.5, out=self.step)
@@ -83,10 +83,10 @@ class Walk:
             self.step = np.exp(learnt / (draws - draws // 2))
         return trace
 
-    def _steps(self) -> int:
+    def _count_steps(self) -> int:
         return int(np.clip(math.ceil(ARC / float(np.quantile(self.step, 0.25))), 1, LONGEST))
 
-    def _move(self, steps: int, least: float) -> Floats:
+    def _move_chains(self, steps: int, least: float) -> Floats:
         """One trajectory of every chain, taken or not by Metropolis; gives the chance it had."""
         step = (self.step * self.rng.uniform(least, 1.2, self.place.shape[:2]))[..., None]
         momentum = self.rng.normal(size=self.place.shape)
@@ -105,7 +105,7 @@ class Walk:
         self.at = np.where(taken, log, self.at[0]), np.where(taken[..., None], slope, self.at[1])
         return chance
 
-    def rescue(self) -> None:
+    def restart_stuck(self) -> None:
         """Chains that are stuck far below the best start again where that is; during the warm-up alone."""
         log, slope = self.at
         best = np.argmax(log, axis=1)
@@ -117,7 +117,7 @@ class Walk:
             np.where(lost[..., None], slope[problems, best][:, None], slope),
         )
 
-    def learn(self, trace: Floats) -> None:
+    def learn_metric(self, trace: Floats) -> None:
         """The metric anew: the covariance of a trace, drawn a little towards the metric so far."""
         problems, chains, draws, width = trace.shape
         points = trace.reshape(problems, chains * draws, width)
@@ -132,7 +132,7 @@ class Walk:
             return
 
 
-def curvature(density: Density, centre: Floats) -> Floats:
+def estimate_curvature(density: Density, centre: Floats) -> Floats:
     """Minus the Hessian of the log density, from differences of its gradient."""
     width = centre.shape[1]
     step = 1e-4
@@ -142,12 +142,12 @@ def curvature(density: Density, centre: Floats) -> Floats:
     return np.nan_to_num(-(hessian + hessian.swapaxes(1, 2)) / 2, posinf=0.0, neginf=0.0)
 
 
-def climb(density: Density, start: Floats) -> Floats:
+def find_mode(density: Density, start: Floats) -> Floats:
     """The mode, or near it: Newton's method, damped until the density grows."""
     place, damping = start, np.ones((len(start), 1))
     log, slope = (part[:, 0] for part in density(place[:, None]))
     for _ in range(CLIMB):
-        values, vectors = np.linalg.eigh(curvature(density, place))
+        values, vectors = np.linalg.eigh(estimate_curvature(density, place))
         along = (slope[:, None] @ vectors)[:, 0] / (np.abs(values) + damping)
         there = place + (vectors @ along[..., None])[..., 0]
         new, tilt = (part[:, 0] for part in density(there[:, None]))
@@ -161,14 +161,14 @@ def climb(density: Density, start: Floats) -> Floats:
     return place
 
 
-def _root(precision: Floats) -> Floats:
+def _root_of_inverse(precision: Floats) -> Floats:
     values, vectors = np.linalg.eigh(precision)
     return np.asarray(vectors / np.sqrt(np.maximum(np.abs(values), FLOOR))[:, None])
 
 
 def split_rhat(trace: Floats) -> Floats:
     """How much wider all chains are together than each half of one: 1 once they agree; of (…, chains, draws, k)."""
-    halves = _halves(trace)
+    halves = _split_halves(trace)
     draws = halves.shape[-2]
     within = halves.var(axis=-2, ddof=1).mean(axis=-2)
     between = halves.mean(axis=-2).var(axis=-2, ddof=1)
@@ -177,7 +177,7 @@ def split_rhat(trace: Floats) -> Floats:
 
 def effective_size(trace: Floats) -> Floats:
     """How many independent draws the chains are worth for a mean, per coordinate: Geyer's initial monotone sequence."""
-    halves = _halves(trace)
+    halves = _split_halves(trace)
     chains, draws = halves.shape[-3:-1]
     centred = halves - halves.mean(axis=-2, keepdims=True)
     spectrum = np.abs(np.fft.rfft(centred, 2 * draws, axis=-2)) ** 2
@@ -191,7 +191,7 @@ def effective_size(trace: Floats) -> Floats:
     return np.asarray(chains * draws / length)
 
 
-def _halves(trace: Floats) -> Any:
+def _split_halves(trace: Floats) -> Any:
     *lead, chains, draws, width = trace.shape
     even = trace[..., : draws // 2 * 2, :]
     return even.reshape(*lead, chains * 2, draws // 2, width)

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class KnownMoments:
     """Second moments of rows about a line, with noise, in coordinates of their own.
 
     A row is v = (1, u), its features scaled into [-1, 1] (without the 1 if the model has no intercept), and t its
@@ -58,7 +58,7 @@ class Part:
     weight: float | None = None
 
     @classmethod
-    def of_mean(cls, mean: float, std: float, count: float, count_std: float, d: int, intercept: bool) -> Part:
+    def of_mean(cls, mean: float, std: float, count: float, count_std: float, d: int, intercept: bool) -> KnownMoments:
         """The mean of the target, and nothing of slopes. Its variance was not measured: it is at most 1."""
         line, ends = np.zeros(d + intercept), np.ones(d)
         line[:intercept] = mean
@@ -66,16 +66,16 @@ class Part:
         return cls(nothing, line, np.zeros((0, 0)), 0.0, np.zeros(0), std, 1.0, count, count_std, 0 * ends, -ends, ends)
 
     @property
-    def informs(self) -> bool:
+    def has_slopes(self) -> bool:
         """Whether it says anything of the slopes: else its data were too few, and it is a mean alone."""
         return bool(self.frame.shape[0] == self.frame.shape[1])
 
     @property
-    def public(self) -> bool:
+    def is_public(self) -> bool:
         """Whether there is no noise in it."""
         return bool(self.gram_std == 0 and self.cross_std == 0)
 
-    def same(self, other: Part) -> bool:
+    def is_same(self, other: KnownMoments) -> bool:
         """Whether the other is this one, perhaps saved and loaded: noise is never equal by chance."""
         return all(np.array_equal(value, getattr(other, name)) for name, value in vars(self).items())
 
@@ -84,7 +84,7 @@ class Part:
         """The line that coefficients are shrunk towards."""
         return self.line if self.start is None else self.start
 
-    def about(self, line: Floats) -> Floats:
+    def move_products(self, line: Floats) -> Floats:
         """The sums of z r for residuals about another line."""
         moved: Floats = self.cross + self.gram @ np.linalg.solve(self.frame, self.line - line)
         return moved
@@ -97,7 +97,7 @@ class Part:
         }
 
     @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Part:
+    def from_dict(cls, document: dict[str, Any]) -> KnownMoments:
         """The part that `to_dict` wrote."""
         fields: dict[str, Any] = {
             name: np.asarray(value, np.float64) if isinstance(value, list) else value

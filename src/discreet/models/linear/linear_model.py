@@ -52,12 +52,12 @@ class LinearModel(PrivateRegressor):
     def _clip(self) -> float | None:
         return CLIP
 
-    def _settle(self, curator: Curator, bounds: Bounds) -> Bounds:
+    def _settle_bounds(self, curator: Curator, bounds: Bounds) -> Bounds:
         self._target = bounds.target
-        return super()._settle(curator, bounds if self.fit_intercept else through_origin(bounds))
+        return super()._settle_bounds(curator, bounds if self.fit_intercept else through_origin(bounds))
 
-    def _public(self, rows: Rows) -> Bounds:
-        bounds = super()._public(rows)
+    def _check_bounds(self, rows: Rows) -> Bounds:
+        bounds = super()._check_bounds(rows)
         middle, half = bounds.target_scale
         centres, halves = np.append(bounds.centre, middle), np.append(bounds.half, half)
         if not ((halves > 1e-100) & (halves < 1e100) & (halves > 1e-10 * np.abs(centres))).all():
@@ -67,7 +67,7 @@ class LinearModel(PrivateRegressor):
             )
         return bounds
 
-    def _accept(self, bounds: Bounds, fit: Fit) -> None:
+    def _set_coefficients(self, bounds: Bounds, fit: Fit) -> None:
         """Scaled coefficients into the units of the data."""
         d = len(bounds.lower)
         intercept = len(fit.theta) - d
@@ -105,17 +105,17 @@ class LinearModel(PrivateRegressor):
         if release is not None:
             parameters = {"epsilon": release.epsilon, "delta": release.delta} | parameters
         model = cls(fit_intercept=statistics.intercept, bounds=statistics.bounds, **parameters)
-        model._budget()  # raises if the parameters are wrong
-        model.bounds_, model.statistics_ = statistics.clipped, statistics
+        model._read_budget()  # raises if the parameters are wrong
+        model.bounds_, model.statistics_ = statistics.clip_bounds, statistics
         model.n_features_in_ = len(statistics.bounds.lower)
         if statistics.columns is not None:
             model.feature_names_in_ = np.array(statistics.columns, dtype=object)
-        model._accept(statistics.bounds, model._solve(statistics))
+        model._set_coefficients(statistics.bounds, model._solve_statistics(statistics))
         model.release_ = release  # type: ignore[assignment]
         return model
 
     @abstractmethod
-    def _solve(self, statistics: Statistics) -> Fit:
+    def _solve_statistics(self, statistics: Statistics) -> Fit:
         """The model's own solution of statistics, scaled: post-processing."""
 
     def interval(self, confidence: float = 0.95) -> Floats:
@@ -126,10 +126,10 @@ class LinearModel(PrivateRegressor):
         shrinking. NaN where a method knows none.
         """
         check_is_fitted(self, "release_")
-        reach = ndtri(0.5 + _confidence(confidence) / 2) * self._table()[1]
+        reach = ndtri(0.5 + _check_confidence(confidence) / 2) * self._list_estimates()[1]
         return np.column_stack([self._centre - reach, self._centre + reach])
 
-    def _table(self) -> tuple[Floats, Floats]:
+    def _list_estimates(self) -> tuple[Floats, Floats]:
         if len(self._centre) > len(self.coef_):
             return np.append(self.intercept_, self.coef_), np.append(self.intercept_std_, self.coef_std_)
         return np.asarray(self.coef_), np.asarray(self.coef_std_)
@@ -146,13 +146,13 @@ class LinearModel(PrivateRegressor):
         rows = np.clip(np.asarray(X, np.float64), self.bounds_.lower, self.bounds_.upper)
         full = np.column_stack([np.ones(len(rows)), rows])
         spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", full, self.covariance_, full), 0) + self.residual_std_**2)
-        reach = ndtri(0.5 + _confidence(confidence) / 2) * spread
+        reach = ndtri(0.5 + _check_confidence(confidence) / 2) * spread
         return np.asarray(np.clip(np.column_stack([middle - reach, middle + reach]), *self.bounds_.target))
 
     def summary(self, confidence: float = 0.95) -> str:
         """A table for people: coefficients, standard errors, intervals, and what was promised."""
         check_is_fitted(self, "release_")
-        return summary_of(self, confidence)
+        return format_summary(self, confidence)
 
 
 def through_origin(bounds: Bounds) -> Bounds:
@@ -163,9 +163,9 @@ def through_origin(bounds: Bounds) -> Bounds:
     return Bounds(-reach, reach, (-end, end), bounds.classes)
 
 
-def summary_of(model: LinearModel, confidence: float) -> str:
+def format_summary(model: LinearModel, confidence: float) -> str:
     """The table of `summary`."""
-    estimate, spread = model._table()
+    estimate, spread = model._list_estimates()
     ends = model.interval(confidence)
     names = list(getattr(model, "feature_names_in_", [f"x{i + 1}" for i in range(len(model.coef_))]))
     names = (["intercept"] if len(estimate) > len(model.coef_) else []) + [str(name) for name in names]
@@ -174,7 +174,7 @@ def summary_of(model: LinearModel, confidence: float) -> str:
     head = (
         f"{'':{wide}} {'coef':>12} {'std err':>12} {'z':>8} {'P>|z|':>7} {f'[{tail:.3g}':>12} {f'{1 - tail:.3g}]':>12}"
     )
-    lines = [type(model).__name__ + _promise(model.release_), head, "-" * len(head)]
+    lines = [type(model).__name__ + _describe_guarantee(model.release_), head, "-" * len(head)]
     for name, value, std, centre, (low, high) in zip(names, estimate, spread, model._centre, ends, strict=True):
         z = centre / std if std > 0 else math.nan
         p = 2 * ndtr(-abs(z))
@@ -182,12 +182,12 @@ def summary_of(model: LinearModel, confidence: float) -> str:
     lines.append("-" * len(head))
     if model.residual_std_ is not None:
         lines.append(f"residual std {model.residual_std_:.4g}")
-    lines.append(_about(model))
+    lines.append(_describe_errors(model))
     lines += [f"note: {note}" for note in (model.release_.notes if model.release_ is not None else ())]
     return "\n".join(lines)
 
 
-def _about(model: LinearModel) -> str:
+def _describe_errors(model: LinearModel) -> str:
     clipped = "values beyond the bounds were clipped to them"
     if model.covariance_ is None:
         return f"this method tells no standard errors; {clipped}"
@@ -195,25 +195,25 @@ def _about(model: LinearModel) -> str:
     return f"standard errors contain sampling and privacy noise{around}; {clipped}"
 
 
-def residual(statistics: Statistics) -> float | None:
+def pool_residual_std(statistics: Statistics) -> float | None:
     """The standard deviation of the residuals, over all parts that measured it."""
-    parts = [part for part in statistics.parts if part.informs]
+    parts = [part for part in statistics.parts if part.has_slopes]
     rows = sum(part.count for part in parts)
     return math.sqrt(sum(part.count * part.variance for part in parts) / max(rows, 1.0)) if parts else None
 
 
-def _promise(release: Release | None) -> str:
+def _describe_guarantee(release: Release | None) -> str:
     if release is None:
         return ": from public data alone"
     return f": {release.budget}" + ("" if release.private else ", NOT PRIVATE (seeded)")
 
 
-def _confidence(confidence: float) -> float:
+def _check_confidence(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise ValueError(f"The `confidence` must be within 0 and 1. Got {confidence!r}.")
     return confidence
 
 
-def without_delta(budget: Budget) -> Budget:
+def drop_delta(budget: Budget) -> Budget:
     """The pure promise of the same ε."""
     return Budget(budget.epsilon, 0.0, budget.neighbours, budget.unit)

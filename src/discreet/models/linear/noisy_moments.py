@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
 from discreet.arguments import check_positive
-from discreet.models.linear.correlation_prior import Design
+from discreet.models.linear.correlation_prior import CorrelationCoordinates
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ class Noisy:
         object.__setattr__(self, "std", std)
 
     @property
-    def public(self) -> bool:
+    def is_public(self) -> bool:
         """Whether all of it is exact."""
         return not self.std.any()
 
@@ -80,7 +80,7 @@ class Noisy:
 
         The sum of two noises of the norm mechanism is taken for Gaussian.
         """
-        noisy = [part for part in (self, other) if not part.public]
+        noisy = [part for part in (self, other) if not part.is_public]
         radial = len(noisy) == 1 and noisy[0].radial
         return Noisy(self.matrix + other.matrix, np.hypot(self.std, other.std), radial)
 
@@ -103,14 +103,14 @@ class Prior:
             check_positive("the prior", name, getattr(self, name))
 
 
-class Point(NamedTuple):
+class DensityPoint(NamedTuple):
     """A point read: n - p - 1, n, t, log(λnρ²), the rows of x, g, the map from g to c, F, moments nFF', λ and λ0."""
 
     more: Floats
     n: Floats
     t: Floats
     log_chi: Floats
-    rows: Design
+    rows: CorrelationCoordinates
     g: Floats
     U: Floats
     F: Floats
@@ -119,7 +119,7 @@ class Point(NamedTuple):
     lam0: Floats
 
 
-class Moments:
+class MomentDensity:
     """The log density of everything unknown but β, and its gradient, at many points at once.
 
     Points have the shape (problems, walkers, coordinates). The coordinates are near to independent and of moderate size
@@ -133,7 +133,7 @@ class Moments:
 
     def __init__(self, parts: Sequence[Noisy], known: Floats, intercept: bool, prior: Prior) -> None:
         self.prior, self.first = prior, int(intercept)
-        self._observe(parts, 1 - self.first)
+        self._weigh_observations(parts, 1 - self.first)
         self.known, self.rows = known[:, None, 1 - self.first :, 1 - self.first :], known[:, None, 0, 0]
         self.wide = self.known.shape[-1]
         self.p = self.wide - 1
@@ -147,7 +147,7 @@ class Moments:
         self.fixed = np.zeros((len(known), 1, *free.shape))
         self.fixed[..., 0] = np.log(np.maximum(self.count[:, None] - self.p - 1, 1e-9))
 
-    def _observe(self, parts: Sequence[Noisy], first: int) -> None:
+    def _weigh_observations(self, parts: Sequence[Noisy], first: int) -> None:
         """What was seen, and the weight of each entry, half of it above and half below the diagonal."""
         self.count = np.stack([part.matrix[:, 0, 0] for part in parts], axis=1)
         least = EXACT * np.sqrt(np.maximum(self.count, 1.0))[..., None, None]
@@ -161,7 +161,7 @@ class Moments:
         self.norm = len(np.tril_indices(self.seen.shape[-1])[0]) + 1.0
         self.radial = np.array([part.radial for part in parts])
 
-    def start(self) -> Floats:
+    def find_start(self) -> Floats:
         """A place to begin: the noised moments, made positive definite."""
         n = np.maximum(np.maximum(self.count, self.p + 2.0), 0.5 / np.sqrt(self.weight[:, 0, :, -1, -1]))
         values, vectors = np.linalg.eigh(self.seen[:, 0] / n[..., None, None])
@@ -176,7 +176,7 @@ class Moments:
         full = np.concatenate([np.log(n - self.p - 1)[..., None], F[..., self.tril[0], self.tril[1]]], axis=-1)
         return np.concatenate([full[:, self.free], np.stack(precision, axis=1)], axis=1)
 
-    def _read(self, points: Floats) -> Point:
+    def _read_points(self, points: Floats) -> DensityPoint:
         shape, first = points.shape[:2], self.first
         full = np.broadcast_to(self.fixed, (*shape, *self.free.shape)).copy()
         full[:, :, self.free] = points[..., :-2]
@@ -185,7 +185,7 @@ class Moments:
         more, t, lam, lam0 = np.exp(full[..., 0]), full[..., -1], np.exp(points[..., -2]), np.exp(points[..., -1])
         n = more + (self.p + 1)
         log_chi = np.log(n - self.p) + t * np.sqrt(2 / (n - self.p))
-        rows = Design.of(F[..., first:-1, first:-1])
+        rows = CorrelationCoordinates.from_block(F[..., first:-1, first:-1])
         g, F[..., first:-1, first:-1] = F[..., -1, :-1].copy(), rows.L
         if first:
             F[..., 0, 0] = 1.0
@@ -193,16 +193,18 @@ class Moments:
         U[..., self.x, self.x] = np.sqrt(U[..., self.x, self.x] ** 2 + self.kappa)
         F[..., -1, :-1] = (g[..., None, :] @ U)[..., 0, :]
         F[..., -1, -1] = np.exp((log_chi - np.log(n * lam[..., None])) / 2)
-        return Point(more, n, t, log_chi, rows, g, U, F, n[..., None, None] * (F @ F.swapaxes(-1, -2)), lam, lam0)
+        return DensityPoint(
+            more, n, t, log_chi, rows, g, U, F, n[..., None, None] * (F @ F.swapaxes(-1, -2)), lam, lam0
+        )
 
-    def _solve(self, S: Floats, lam: Floats, lam0: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    def _solve_coefficients(self, S: Floats, lam: Floats, lam0: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """X'X and X'y of all parts together, the covariance of β given them, and its mean."""
         total = S.sum(axis=2) + self.known
         A, b = total[..., :-1, :-1], total[..., :-1, -1]
-        Q: Floats = _inverse(self._precision(A, lam, lam0))
+        Q: Floats = _invert_matrices(self._coefficient_precision(A, lam, lam0))
         return A, b, Q, lam[..., None] * (Q @ b[..., None])[..., 0]
 
-    def _precision(self, A: Floats, lam: Floats, lam0: Floats) -> Floats:
+    def _coefficient_precision(self, A: Floats, lam: Floats, lam0: Floats) -> Floats:
         P = lam[..., None, None] * A + lam0[..., None, None] * np.eye(self.p)
         P += 1e-14 * np.trace(P, axis1=-2, axis2=-1)[..., None, None] * np.eye(self.p)  # far out, rounding eats λ0
         return np.asarray(P)
@@ -210,10 +212,10 @@ class Moments:
     def __call__(self, points: Floats) -> tuple[Floats, Floats]:
         """The log density up to a constant, and its gradient."""
         lost = np.asarray(~(np.abs(points) < FAR).all(axis=-1))
-        at = self._read(np.where(lost[..., None], 0.0, points))
+        at = self._read_points(np.where(lost[..., None], 0.0, points))
         n, lam = at.n, at.lam[..., None]
-        A, b, Q, m = self._solve(at.S, at.lam, at.lam0)
-        log_noise, G = self._noise(at.S)
+        A, b, Q, m = self._solve_coefficients(at.S, at.lam, at.lam0)
+        log_noise, G = self._noise_density(at.S)
 
         # through S: the noise, and the coefficients' evidence ½h'P⁻¹h - ½log|P| with P = λX'X + λ0 and h = λX'y
         G[..., :-1, :-1] -= (lam[..., None] / 2 * (Q + m[..., None] * m[..., None, :]))[:, :, None]
@@ -222,9 +224,9 @@ class Moments:
         slope_F = 2 * n[..., None, None] * (G @ at.F)
         slope_n = (G * at.S).sum(axis=(-2, -1)) / n + self.heed * (self.count[:, None] - n)
 
-        log_rows, slope_t, more_n, more_lam = self._rows(at, slope_F)
-        log_design = self._design(at, slope_F)
-        log_scales, slope_lam, slope_lam0 = self._scales(A, b, Q, m, at.lam, at.lam0)
+        log_rows, slope_t, more_n, more_lam = self._target_density(at, slope_F)
+        log_design = self._design_density(at, slope_F)
+        log_scales, slope_lam, slope_lam0 = self._scale_density(A, b, Q, m, at.lam, at.lam0)
         alone = -self.heed / 2 * (self.count[:, None] - n) ** 2
         log = (log_noise + log_design + log_rows + alone + np.log(at.more)).sum(axis=2) + log_scales
         slope_F[..., -1, -1] = slope_t
@@ -233,7 +235,7 @@ class Moments:
         slope = np.concatenate([np.concatenate(parts, axis=-1)[:, :, self.free], np.stack(scales, axis=-1)], axis=-1)
         return np.where(lost | ~np.isfinite(log), -np.inf, log), slope
 
-    def _noise(self, S: Floats) -> tuple[Floats, Floats]:
+    def _noise_density(self, S: Floats) -> tuple[Floats, Floats]:
         error = self.seen - S
         G = self.weight * error
         square = (G * error).sum(axis=(-2, -1))
@@ -241,7 +243,7 @@ class Moments:
         far = np.asarray(np.where(self.radial, self.norm / np.maximum(length, 1e-300), 1.0))
         return np.where(self.radial, -length, -square / 2), far[..., None, None] * G
 
-    def _design(self, at: Point, slope_F: Floats) -> Floats:
+    def _design_density(self, at: DensityPoint, slope_F: Floats) -> Floats:
         """The prior of the rows of x, and of the change of coordinates; slopes along F become slopes along those."""
         first, x, slope_c, design = self.first, self.x, slope_F[..., -1, :-1].copy(), at.F[..., self.first : -1, :-1]
         L, U = at.F[..., x, x], at.U[..., x, x]
@@ -251,10 +253,12 @@ class Moments:
         slope_F[..., :-1, :-1] += np.tril(through)
         slope_F[..., -1, :-1] = (at.U @ slope_c[..., None])[..., 0]
         slope_F[..., first:-1, :-1] -= design / SPREAD**2
-        slope_F[..., first:-1, first:-1] = at.rows.slope(slope_F[..., first:-1, first:-1])
-        return np.asarray(at.rows.log + np.log(U).sum(axis=-1) - (design**2).sum(axis=(-2, -1)) / (2 * SPREAD**2))
+        slope_F[..., first:-1, first:-1] = at.rows.pull_back_slope(slope_F[..., first:-1, first:-1])
+        return np.asarray(
+            at.rows.log_density + np.log(U).sum(axis=-1) - (design**2).sum(axis=(-2, -1)) / (2 * SPREAD**2)
+        )
 
-    def _rows(self, at: Point, slope_F: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    def _target_density(self, at: DensityPoint, slope_F: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """What n rows say of F's last row (c, ρ): -nλ‖c‖²/2 beside the evidence, and nλρ² from χ²(n - p)."""
         p, n, lam, c, degrees = self.p, at.n, at.lam[..., None], at.F[..., -1, :-1], at.n - self.p
         explained = lam * (c**2).sum(axis=-1) / 2
@@ -270,7 +274,7 @@ class Moments:
         slope_n += (at.log_chi - math.log(2) - digamma(half) - 1 / degrees) / 2
         return log, turn * np.sqrt(2 / degrees), slope_n, p / 2 - n * explained - along
 
-    def _scales(
+    def _scale_density(
         self, A: Floats, b: Floats, Q: Floats, m: Floats, lam: Floats, lam0: Floats
     ) -> tuple[Floats, Floats, Floats]:
         """The evidence of the coefficients, public rows and priors, and the slopes along log λ and log λ0."""
@@ -285,15 +289,15 @@ class Moments:
         slope0 = shape[1] - rate[1] * lam0 - lam0 / 2 * (np.trace(Q, axis1=-2, axis2=-1) + (m**2).sum(axis=-1))
         return log, slope, slope0
 
-    def coefficients(self, points: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def draw_coefficients(self, points: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Draws of β given everything else, and λ."""
-        at = self._read(points)
-        A, _, _, m = self._solve(at.S, at.lam, at.lam0)
-        root = root_of_inverse(self._precision(A, at.lam, at.lam0))
+        at = self._read_points(points)
+        A, _, _, m = self._solve_coefficients(at.S, at.lam, at.lam0)
+        root = root_of_inverse(self._coefficient_precision(A, at.lam, at.lam0))
         return m + (root @ rng.normal(size=m.shape)[..., None])[..., 0], at.lam
 
 
-def _inverse(matrices: Floats) -> Floats:
+def _invert_matrices(matrices: Floats) -> Floats:
     """Of positive definite matrices; of such as rounding made singular, of the nearest that are not."""
     try:
         return np.asarray(np.linalg.inv(matrices), np.float64)

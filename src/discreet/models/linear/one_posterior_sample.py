@@ -18,7 +18,7 @@ from discreet.engines import Rows
 from discreet.events import Approximate, Event, Gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.reals import normals
-from discreet.models.linear.output import ERROR, FOR_COUNT, counted, minimiser, strength
+from discreet.models.linear.output import ERROR, FOR_COUNT, choose_ridge, count_rows, minimise_on_ball
 from discreet.models.linear.scaled_rows import features, target
 from discreet.models.shared.linear_fit import Fit
 from discreet.query import BITS, Batch, BoundedSum, Exact
@@ -36,7 +36,7 @@ FINE = 20  # the grid is at most 2^-20 of the least deviation of a coefficient
 TINY = 1e-12
 
 
-def posterior(task: Task) -> Fit:
+def fit_posterior_sample(task: Task) -> Fit:
     """One draw from N(m, (γH)^-1), H = X'X + λI and m the ridge regression on a ball: private by its own spread.
 
     Directions in which the data have much to say get little noise. The smallest eigenvalue of X'X is measured first:
@@ -75,46 +75,48 @@ def posterior(task: Task) -> Fit:
     xx, widths = task.curator.expect(
         BoundedSum(x, x, norm=1, box=True, bits=min(BITS, (53 - d.bit_length()) // 2), name="X'X")
     )
-    bits = xx.coarser(_multiplier(task.curator.buys(for_smallest)), widths).bits
+    bits = xx.coarser(_noise_multiplier(task.curator.buys(for_smallest)), widths).bits
     vv, _ = task.curator.expect(BoundedSum(v, v, norm=1, box=True, bits=bits, name="moments"))
 
     # PRIVATISE: the number of rows; the smallest eigenvalue; the draw
     event = task.curator.buys(for_draw)
     assert isinstance(event, Approximate)
-    wrong = failure(event, task.budget) / 2  # that n is above, or the eigenvalue below, what is taken for it
-    n = above(counted(task, for_count), wrong, task.curator.group)
+    wrong = (
+        failure_probability(event, task.budget) / 2
+    )  # that n is above, or the eigenvalue below, what is taken for it
+    n = bound_rows_above(count_rows(task, for_count), wrong, task.curator.group)
     smallest = task.curator.measure(xx, for_smallest, then=smallest_eigenvalue)
-    draw = PosteriorDraw.of(vv, n, below(smallest, wrong) / d, event, task.budget)
+    draw = PosteriorDraw.for_rows(vv, n, bound_eigenvalue_below(smallest, wrong) / d, event, task.budget)
     theta = task.curator.run(draw, for_draw)
 
     # SOLVE: in the units of the cube
     return Fit(np.asarray(theta.value) / math.sqrt(d))
 
 
-def failure(event: Approximate, budget: Budget) -> float:
+def failure_probability(event: Approximate, budget: Budget) -> float:
     """The probability with which what was measured before the draw may mislead it."""
     return event.delta / 2 * (1 - budget.delta)
 
 
-def above(count: Release, wrong: float, group: int = 1) -> float:
+def bound_rows_above(count: Release, wrong: float, group: int = 1) -> float:
     """What the number of rows of a data set or its neighbour exceeds with probability at most `wrong`.
 
     A neighbour has at most `group` rows more.
     """
-    return max(0.0, float(count.value[0]) + group + _tail(wrong) * float(count.std))
+    return max(0.0, float(count.value[0]) + group + _normal_tail(wrong) * float(count.std))
 
 
-def below(smallest: Release, wrong: float) -> float:
+def bound_eigenvalue_below(smallest: Release, wrong: float) -> float:
     """What the eigenvalue of a data set, or of that without a row, falls below with probability at most `wrong`."""
-    step = float(smallest.std) / _multiplier(smallest.event)
-    return max(0.0, float(smallest.value) - step - _tail(wrong) * float(smallest.std))
+    step = float(smallest.std) / _noise_multiplier(smallest.event)
+    return max(0.0, float(smallest.value) - step - _normal_tail(wrong) * float(smallest.std))
 
 
-def _tail(wrong: float) -> float:
+def _normal_tail(wrong: float) -> float:
     return math.sqrt(2 * math.log(1 / min(wrong, 0.5)))  # P(Z > z) <= exp(-z²/2)
 
 
-def _multiplier(event: Event) -> float:
+def _noise_multiplier(event: Event) -> float:
     assert isinstance(event, Gaussian)
     return event.noise_multiplier
 
@@ -142,47 +144,47 @@ class PosteriorDraw(Inside):
     replayable = False  # the draw is its own noise
 
     @classmethod
-    def of(cls, vv: BoundedSum, n: float, smallest: float, event: Approximate, budget: Budget) -> PosteriorDraw:
+    def for_rows(cls, vv: BoundedSum, n: float, smallest: float, event: Approximate, budget: Budget) -> PosteriorDraw:
         """The draw for so many rows and such a smallest eigenvalue, by a public rule."""
-        epsilon, delta = promise(event, budget)
+        epsilon, delta = draw_guarantee(event, budget)
         noise = noise_multiplier(epsilon, delta)
-        _, radius = strength(n, noise)
+        _, radius = choose_ridge(n, noise)
         wanted = RIDGE * (1 + radius) * noise
         ridge = max(wanted - smallest, 0.01 * wanted)
         draw = cls("posterior sample", vv, n, smallest + ridge, ridge, radius)
-        while draw.precision(event, budget) <= 0:  # too little ridge for any draw: tell so little
+        while draw.largest_precision(event, budget) <= 0:  # too little ridge for any draw: tell so little
             draw = replace(draw, ridge=2 * draw.ridge, floor=smallest + 2 * draw.ridge)
         return draw
 
-    def precision(self, event: Approximate, budget: Budget) -> float:
+    def largest_precision(self, event: Approximate, budget: Budget) -> float:
         """The largest γ for which the draw keeps the promise."""
         assert self.vv.fixed is not None
         d = self.vv.fixed[0] - 1
-        epsilon, delta = promise(event, budget)
+        epsilon, delta = draw_guarantee(event, budget)
         u = 1 / self.floor
         error = float(ERROR) * d * (self.radius * (self.rows + self.ridge) + self.rows) / math.sqrt(self.floor)
         reach = (1 + self.radius) * math.sqrt(u) / (1 + u / 2) + 2 * error
-        return sharpest(epsilon, delta, u, reach)
+        return solve_precision(epsilon, delta, u, reach)
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """The draw, rounded to a public grid; its deviation would tell of the rows."""
         assert isinstance(event, Approximate) and self.vv.fixed is not None
         total, exponent, d = rows.sum(self.vv).astype(object), self.vv.exponent(self.vv.fixed), self.vv.fixed[0] - 1
-        S = self._within(np.ldexp(total[:d, :d].astype(np.float64), exponent) / d)
-        b = self._within(np.ldexp(total[:d, d].astype(np.float64), exponent) / math.sqrt(d))
-        centre = minimiser(S, b, self.ridge, self.radius)
-        gamma = self.precision(event, budget)
+        S = self._project_total(np.ldexp(total[:d, :d].astype(np.float64), exponent) / d)
+        b = self._project_total(np.ldexp(total[:d, d].astype(np.float64), exponent) / math.sqrt(d))
+        centre = minimise_on_ball(S, b, self.ridge, self.radius)
+        gamma = self.largest_precision(event, budget)
         unit = math.frexp(1 / math.sqrt(gamma * (self.rows + self.ridge)))[1] - 1 - FINE
         with localcontext(Context(prec=DIGITS)):
             H = total[:d, :d] * (Decimal(2) ** exponent / d) + np.diag([Decimal(self.ridge)] * d)
-            whole = drawn(centre, H * Decimal(gamma), unit, rng)
+            whole = draw_rounded(centre, H * Decimal(gamma), unit, rng)
         return np.ldexp(np.array([float(value) for value in whole]), unit), None
 
-    def _within(self, total: Floats) -> Floats:
+    def _project_total(self, total: Floats) -> Floats:
         return total * min(1.0, self.rows / max(float(np.linalg.norm(total)), 1e-300))
 
 
-def promise(event: Approximate, budget: Budget) -> tuple[float, float]:
+def draw_guarantee(event: Approximate, budget: Budget) -> tuple[float, float]:
     """What the draw itself has to keep when one row is added or removed."""
     epsilon, delta = min(event.epsilon, LARGEST), event.delta / 2 - REST
     if budget.neighbours == "add-remove":
@@ -190,13 +192,13 @@ def promise(event: Approximate, budget: Budget) -> tuple[float, float]:
     return epsilon / 2, delta / (1 + math.exp(epsilon / 2))  # a replacement is a removal and an addition
 
 
-def sharpest(epsilon: float, delta: float, u: float, reach: float) -> float:
+def solve_precision(epsilon: float, delta: float, u: float, reach: float) -> float:
     """The largest γ for which N(m, (γH)^-1) and N(m', (γH')^-1) are (ε, δ)-close, by their Rényi divergence.
 
     H' = H + xx' with x'H^-1x <= u, and m - m' is at most `reach` long in the norm of H. Any order serves; the best of
     many is taken. Negative or zero if there is no such γ.
 
-    >>> round(sharpest(1.0, 1e-6, 1e-6, 1.0), 3)  # nearly a Gaussian of multiplier 1/√γ: exactly, it would be 0.056
+    >>> round(solve_precision(1.0, 1e-6, 1e-6, 1.0), 3)  # nearly a Gaussian of multiplier 1/√γ: exactly, it would be 0.056
     0.049
     """
     step = np.exp(np.linspace(math.log(1e-3), math.log(0.999 / u), 2000))  # order - 1
@@ -207,10 +209,10 @@ def sharpest(epsilon: float, delta: float, u: float, reach: float) -> float:
     return float(gamma.max()) * (1 - 1e-9)
 
 
-def drawn(centre: Floats, precision: Exact, unit: int, rng: Keystream) -> list[int]:
+def draw_rounded(centre: Floats, precision: Exact, unit: int, rng: Keystream) -> list[int]:
     """round((centre + R^-1 z) / 2^unit), R'R = precision and z standard normal, in decimals of the context."""
     d = len(centre)
-    R, z = cholesky(precision), normals(d, rng)
+    R, z = decimal_cholesky(precision), normals(d, rng)
     for _ in range(3):  # 192 more bits: what is rounded is as good as a real
         z.refine()
     scale = Decimal(2) ** -z.bits
@@ -220,10 +222,10 @@ def drawn(centre: Floats, precision: Exact, unit: int, rng: Keystream) -> list[i
     return [round((Decimal(m) + x) * Decimal(2) ** -unit) for m, x in zip(centre.tolist(), t, strict=True)]
 
 
-def cholesky(matrix: Exact) -> Exact:
+def decimal_cholesky(matrix: Exact) -> Exact:
     """The upper triangular R with R'R = matrix, in decimals of the context.
 
-    >>> cholesky(np.array([[Decimal(4), Decimal(2)], [Decimal(2), Decimal(5)]], dtype=object))[0].tolist()
+    >>> decimal_cholesky(np.array([[Decimal(4), Decimal(2)], [Decimal(2), Decimal(5)]], dtype=object))[0].tolist()
     [Decimal('2'), Decimal('1')]
     """
     rest, R = matrix.copy(), np.full(matrix.shape, Decimal(0), dtype=object)

@@ -29,7 +29,7 @@ STEPS = 64  # halvings of the interval that holds the multiplier: public, and be
 FOR_COUNT = 0.02  # of the budget, where the number of rows is not public
 
 
-def output(task: Task) -> Fit:
+def fit_output_perturbation(task: Task) -> Fit:
     """Ridge regression over a ball, with noise as large as one row can move it.
 
     The loss is Σ ½(y - x'θ)² + Λ/2·‖θ‖² over ‖θ‖ <= B, rows in the unit ball and |y| <= 1. Its slope changes by at most
@@ -67,22 +67,22 @@ def output(task: Task) -> Fit:
     xy, _ = task.curator.expect(BoundedSum(x, y, norm=1, name="X'y"))
 
     # PRIVATISE: the number of rows, if need be; then the minimum
-    n = task.n if task.n is not None else float(counted(task, shares[0]).value[0])
+    n = task.n if task.n is not None else float(count_rows(task, shares[0]).value[0])
     event = task.curator.buys(shares[-1])
-    ridge, radius = strength(n, deviation_of(event, d))
+    ridge, radius = choose_ridge(n, deviation_of(event, d))
     theta = task.curator.run(BallMinimiser("coefficients", xx, xy, ridge, radius), shares[-1])
 
     # SOLVE: in the units of the cube
     return Fit(np.asarray(theta.value) / math.sqrt(d))
 
 
-def strength(n: float, noise: float) -> tuple[float, float]:
+def choose_ridge(n: float, noise: float) -> tuple[float, float]:
     """Ridge and radius for so many rows and noise of so many sensitivities: a public rule.
 
     The ridge keeps the noise of a coefficient below a tenth, and lower the more rows there are; the radius grows with
     them.
 
-    >>> ridge, radius = strength(1000, 4.0)
+    >>> ridge, radius = choose_ridge(1000, 4.0)
     >>> round(ridge), radius
     (105, 1.5)
     """
@@ -91,7 +91,7 @@ def strength(n: float, noise: float) -> tuple[float, float]:
     return (1 + radius) * (10 * noise + 0.03 * math.sqrt(n * noise)), radius
 
 
-def counted(task: Task, share: Any) -> Release:
+def count_rows(task: Task, share: Any) -> Release:
     """The noisy number of rows; those with something missing do not count."""
 
     def there(rows: Batch) -> NDArray[np.int64]:
@@ -116,7 +116,7 @@ class BallMinimiser(Inside):
         """The minimiser plus noise of its sensitivity."""
         S, step_S = exact_sum(self.xx, rows, budget)
         b, step_b = exact_sum(self.xy, rows, budget)
-        theta = minimiser(S, b, self.ridge, self.radius)
+        theta = minimise_on_ball(S, b, self.ridge, self.radius)
         sensitivity = self.sensitivity(step_S, step_b, len(b))
         exponent = math.frexp(size_of(event) * float(sensitivity))[1] - FINE
         unit = Fraction(2) ** exponent
@@ -142,28 +142,28 @@ def exact_sum(query: BoundedSum, rows: Rows, budget: Budget) -> tuple[Floats, Fr
     assert query.fixed is not None
     step = query.sensitivity(query.fixed, budget.neighbours) * Fraction(2) ** query.exponent(query.fixed)
     total = np.ldexp(rows.sum(query).astype(np.float64), query.exponent(query.fixed))
-    return total * min(1.0, ROWS * float(step) / max(_length(total), 1e-300)), step
+    return total * min(1.0, ROWS * float(step) / max(_vector_length(total), 1e-300)), step
 
 
-def minimiser(S: Floats, b: Floats, ridge: float, radius: float) -> Floats:
+def minimise_on_ball(S: Floats, b: Floats, ridge: float, radius: float) -> Floats:
     """The θ with ‖θ‖ <= radius that minimises ½θ'Sθ - b'θ + ridge/2·‖θ‖², S positive semidefinite.
 
     One eigendecomposition, and a bisection of the multiplier of the norm in a fixed number of steps.
 
-    >>> minimiser(np.eye(2), np.array([3.0, 4.0]), 1.0, 1.0).round(12)
+    >>> minimise_on_ball(np.eye(2), np.array([3.0, 4.0]), 1.0, 1.0).round(12)
     array([0.6, 0.8])
-    >>> minimiser(np.eye(2), np.array([1.0, 0.0]), 1.0, 1.0)
+    >>> minimise_on_ball(np.eye(2), np.array([1.0, 0.0]), 1.0, 1.0)
     array([0.5, 0. ])
     """
     values, vectors = np.linalg.eigh(S)
     curvature, along = np.maximum(values, 0.0) + ridge, vectors.T @ b
-    low, high = 0.0, _length(b) / radius
-    inside = _length(along / curvature) <= radius
+    low, high = 0.0, _vector_length(b) / radius
+    inside = _vector_length(along / curvature) <= radius
     for _ in range(STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _length(along / (curvature + middle)) > radius else (low, middle)
+        low, high = (middle, high) if _vector_length(along / (curvature + middle)) > radius else (low, middle)
     return np.asarray(vectors @ (along / (curvature + (0.0 if inside else high))))
 
 
-def _length(vector: Floats) -> float:
+def _vector_length(vector: Floats) -> float:
     return float(np.linalg.norm(vector))

@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from discreet.arguments import is_number
 from discreet.curator.task import Task
-from discreet.models.linear.ebssp import ebssp
-from discreet.models.linear.linear_model import LinearModel, residual
-from discreet.models.linear.shrinkage import Moments, pooled, shrunk
+from discreet.models.linear.ebssp import release_moments
+from discreet.models.linear.linear_model import LinearModel, pool_residual_std
+from discreet.models.linear.shrinkage import NormalEquations, pool_parts, shrink_coefficients
 from discreet.models.linear.statistics import Statistics
 from discreet.models.shared.linear_fit import Fit
 from discreet.models.shared.parameters import estimator
@@ -34,17 +34,17 @@ class Penalised(LinearModel):
     clip: float | Literal["auto"] | None = "auto"
 
     def _fit(self, task: Task) -> None:
-        part, notes = ebssp(task, self._clip)
+        part, notes = release_moments(task, self._clip)
         task.note(*notes)
         self.statistics_ = Statistics(self.bounds_, task.intercept, (part,), (), task.curator.columns, self._target)
-        self._accept(self.bounds_, self._solve(self.statistics_))
-        self.bounds_ = self.statistics_.clipped
+        self._set_coefficients(self.bounds_, self._solve_statistics(self.statistics_))
+        self.bounds_ = self.statistics_.clip_bounds
 
-    def _budget(self) -> Any:
-        _number(self, "alpha", self.alpha, 0.0, sys.float_info.max)
+    def _read_budget(self) -> Any:
+        _check_number(self, "alpha", self.alpha, 0.0, sys.float_info.max)
         if self.clip not in ("auto", None):
-            _number(self, "clip", self.clip, sys.float_info.min, sys.float_info.max)
-        return super()._budget()
+            _check_number(self, "clip", self.clip, sys.float_info.min, sys.float_info.max)
+        return super()._read_budget()
 
     @property
     def _clip(self) -> float | None:
@@ -71,24 +71,24 @@ class Penalised(LinearModel):
         assert self.statistics_ is not None
         return type(self).from_statistics(self.statistics_, **(kept | parameters))
 
-    def _solve(self, statistics: Statistics) -> Fit:
-        free = shrunk(statistics.parts)
+    def _solve_statistics(self, statistics: Statistics) -> Fit:
+        free = shrink_coefficients(statistics.parts)
         theta = free.theta
-        if any(part.informs for part in statistics.parts):
-            theta = self._penalised(pooled(statistics.parts, free.theta), statistics)
-        return Fit(theta, free.covariance, residual(statistics), centre=free.centre)
+        if any(part.has_slopes for part in statistics.parts):
+            theta = self._solve_penalised(pool_parts(statistics.parts, free.theta), statistics)
+        return Fit(theta, free.covariance, pool_residual_std(statistics), centre=free.centre)
 
     @abstractmethod
-    def _penalised(self, moments: Moments, statistics: Statistics) -> Floats:
+    def _solve_penalised(self, moments: NormalEquations, statistics: Statistics) -> Floats:
         """The coefficients, scaled."""
 
 
-def _number(model: Penalised, name: str, value: Any, low: float, high: float) -> None:
+def _check_number(model: Penalised, name: str, value: Any, low: float, high: float) -> None:
     if not (is_number(value) and low <= float(value) <= high):
         raise ValueError(f"The `{name}` of {type(model).__name__} must be a number >= {low:.3g}. Got {value!r}.")
 
 
-def units(statistics: Statistics) -> Floats:
+def coefficient_units(statistics: Statistics) -> Floats:
     """What one unit of each scaled coefficient is in units of the data, the target's half width apart: 1/half."""
     return np.append(np.ones(int(statistics.intercept)), 1 / statistics.bounds.half)
 
@@ -116,14 +116,14 @@ class Ridge(Penalised):
     True
     """
 
-    def _penalised(self, moments: Moments, statistics: Statistics) -> Floats:
-        penalty = self.alpha * units(statistics) ** 2
+    def _solve_penalised(self, moments: NormalEquations, statistics: Statistics) -> Floats:
+        penalty = self.alpha * coefficient_units(statistics) ** 2
         penalty[: int(statistics.intercept)] = 0.0
         matrix = moments.gram + np.diag(penalty + SMALL * (1 + moments.count))
         return np.asarray(np.linalg.solve(matrix, moments.products))
 
 
-class Sparse(Penalised):
+class SparseModel(Penalised):
     """A linear model whose penalty makes small coefficients zero."""
 
     @property
@@ -131,17 +131,17 @@ class Sparse(Penalised):
     def _l1(self) -> float:
         """The share of the penalty that is on absolute values; the rest is on squares."""
 
-    def _penalised(self, moments: Moments, statistics: Statistics) -> Floats:
+    def _solve_penalised(self, moments: NormalEquations, statistics: Statistics) -> Floats:
         # in units of the data but for the target, scaled: coefficients c = units·θ, and alpha/half on their sizes
-        one, free = units(statistics), int(statistics.intercept)
+        one, free = coefficient_units(statistics), int(statistics.intercept)
         gram, products = moments.gram / np.outer(one, one) / moments.count, moments.products / one / moments.count
-        rest, pull, back = profiled(gram, products, free)
-        slopes = net(rest, pull, self.alpha / statistics.bounds.target_scale[1], self.alpha, self._l1)
+        rest, pull, back = profile_intercept(gram, products, free)
+        slopes = solve_elastic_net(rest, pull, self.alpha / statistics.bounds.target_scale[1], self.alpha, self._l1)
         return np.asarray(np.append(back(slopes), slopes) / one)
 
 
 @estimator
-class ElasticNet(Sparse):
+class ElasticNet(SparseModel):
     """Least squares with a penalty on absolute values and squares of the coefficients, with differential privacy.
 
     The objective is scikit-learn's: ½·mean squared error + alpha·l1_ratio·‖coef‖₁ + ½·alpha·(1 - l1_ratio)·‖coef‖²,
@@ -168,17 +168,17 @@ class ElasticNet(Sparse):
 
     l1_ratio: float = 0.5
 
-    def _budget(self) -> Any:
+    def _read_budget(self) -> Any:
         if not 0 <= self._l1 <= 1:
             raise ValueError(f"The `l1_ratio` of {type(self).__name__} must be within 0 and 1. Got {self._l1!r}.")
-        return super()._budget()
+        return super()._read_budget()
 
     @property
     def _l1(self) -> float:
         return self.l1_ratio
 
 
-class Lasso(Sparse):
+class Lasso(SparseModel):
     """Least squares with a penalty alpha·‖coef‖₁, with differential privacy: small coefficients become zero.
 
     The objective is scikit-learn's: ½·mean squared error + alpha·‖coef‖₁, coefficients in the units of the data.
@@ -195,7 +195,7 @@ class Lasso(Sparse):
         return 1.0
 
 
-def profiled(gram: Floats, products: Floats, free: int) -> tuple[Floats, Floats, Any]:
+def profile_intercept(gram: Floats, products: Floats, free: int) -> tuple[Floats, Floats, Any]:
     """The normal equations with the first `free` coefficients solved for, and what gives those from the others."""
     if not free:
         return gram, products, lambda slopes: np.zeros(0)
@@ -205,7 +205,7 @@ def profiled(gram: Floats, products: Floats, free: int) -> tuple[Floats, Floats,
     return rest, pull, lambda slopes: np.array([(products[0] - side @ slopes) / corner])
 
 
-def net(gram: Floats, products: Floats, for_sizes: float, for_squares: float, l1_ratio: float) -> Floats:
+def solve_elastic_net(gram: Floats, products: Floats, for_sizes: float, for_squares: float, l1_ratio: float) -> Floats:
     """The minimiser of ½c'Gc - p'c + for_sizes·l1_ratio·‖c‖₁ + ½·for_squares·(1 - l1_ratio)·‖c‖²: by least angles."""
     matrix = gram + np.diag(np.full(len(gram), for_squares * (1 - l1_ratio)) + SMALL * np.diag(gram))
     if for_sizes * l1_ratio == 0:

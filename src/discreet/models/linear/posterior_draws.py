@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
-from discreet.models.linear.hamiltonian import draw, effective_size, split_rhat
-from discreet.models.linear.noisy_moments import Moments, Noisy, Prior, root_of_inverse
+from discreet.models.linear.hamiltonian import draw_chains, effective_size, split_rhat
+from discreet.models.linear.noisy_moments import MomentDensity, Noisy, Prior, root_of_inverse
 
 __all__ = ["Deferred", "Noisy", "Posterior", "Prior", "sample_posterior"]
 
@@ -83,18 +83,18 @@ def sample_posterior(
     lead, wide = parts[0].matrix.shape[:-2], parts[0].matrix.shape[-1]
     shape = (-1, wide, wide)
     flat = [Noisy(part.matrix.reshape(shape), part.std.reshape(shape), part.radial) for part in parts]
-    known = sum((part.matrix for part in flat if part.public), np.zeros((math.prod(lead), wide, wide)))
-    noisy = [part for part in flat if not part.public]
-    walk = _walk if noisy else _gibbs
-    beta, precision = _sane(lambda: walk(noisy, known, intercept, prior, size, chains, rng))
+    known = sum((part.matrix for part in flat if part.is_public), np.zeros((math.prod(lead), wide, wide)))
+    noisy = [part for part in flat if not part.is_public]
+    walk = _walk_posterior if noisy else _sample_gibbs
+    beta, precision = _keep_finite(lambda: walk(noisy, known, intercept, prior, size, chains, rng))
     unknown = beta is None
     if beta is None or precision is None:
-        beta, precision = _of_prior(len(known), wide - 2 + intercept, prior, size, chains, rng)
+        beta, precision = _draw_prior(len(known), wide - 2 + intercept, prior, size, chains, rng)
     beta, precision = (np.reshape(trace, lead + trace.shape[1:]) for trace in (beta, precision))
     return Posterior(beta, precision, split_rhat(beta), effective_size(beta), unknown)
 
 
-def _sane(walk: Callable[[], tuple[Floats, Floats]]) -> tuple[Floats, Floats] | tuple[None, None]:
+def _keep_finite(walk: Callable[[], tuple[Floats, Floats]]) -> tuple[Floats, Floats] | tuple[None, None]:
     """What a walk finds; nothing if floats could not hold it: statistics that are noise may be of any size."""
     try:
         beta, precision = walk()
@@ -104,7 +104,7 @@ def _sane(walk: Callable[[], tuple[Floats, Floats]]) -> tuple[Floats, Floats] | 
     return (beta, precision) if sane else (None, None)
 
 
-def _of_prior(
+def _draw_prior(
     problems: int, p: int, prior: Prior, draws: int, chains: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Draws of the prior: what is known where the statistics say nothing."""
@@ -153,17 +153,17 @@ class Deferred:
         return np.asarray(self.bounds.target_scale[1] * np.minimum(self.posterior.precision.ravel() ** -0.5, 1.0))
 
 
-def _walk(
+def _walk_posterior(
     noisy: list[Noisy], known: Floats, intercept: bool, prior: Prior, draws: int, chains: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    density = Moments(noisy, known, intercept, prior)
-    trace = draw(density, density.start(), draws, chains, rng)
+    density = MomentDensity(noisy, known, intercept, prior)
+    trace = draw_chains(density, density.find_start(), draws, chains, rng)
     points = trace.reshape(len(trace), chains * draws, -1)
-    beta, precision = density.coefficients(points, rng)
+    beta, precision = density.draw_coefficients(points, rng)
     return beta.reshape(len(trace), chains, draws, -1), precision.reshape(len(trace), chains, draws)
 
 
-def _gibbs(
+def _sample_gibbs(
     noisy: list[Noisy], known: Floats, intercept: bool, prior: Prior, draws: int, chains: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """The posterior given exact second moments: β, λ and λ0 in turn, each from its own law given the others."""
@@ -172,7 +172,9 @@ def _gibbs(
     lam, lam0 = (np.full((len(known), chains), mean) for mean in (prior.a / prior.b, prior.a0 / prior.b0))
     betas, lams = [], []
     for _ in range(WARM + draws):
-        beta = _normal(lam[..., None, None] * A + lam0[..., None, None] * np.eye(b.shape[-1]), lam[..., None] * b, rng)
+        beta = _draw_normal(
+            lam[..., None, None] * A + lam0[..., None, None] * np.eye(b.shape[-1]), lam[..., None] * b, rng
+        )
         rss = yy - 2 * (beta * b).sum(axis=-1) + (beta[..., None, :] @ A @ beta[..., None])[..., 0, 0]
         lam = rng.gamma(prior.a + np.maximum(n, 0) / 2) / (prior.b + np.maximum(rss, 0) / 2)
         lam0 = rng.gamma(prior.a0 + b.shape[-1] / 2, size=lam.shape) / (prior.b0 + (beta**2).sum(axis=-1) / 2)
@@ -181,7 +183,7 @@ def _gibbs(
     return np.stack(betas[WARM:], axis=2), np.stack(lams[WARM:], axis=2)
 
 
-def _normal(precision: Floats, shift: Floats, rng: np.random.Generator) -> Floats:
+def _draw_normal(precision: Floats, shift: Floats, rng: np.random.Generator) -> Floats:
     """A draw of N(P⁻¹h, P⁻¹)."""
     root = root_of_inverse(precision)
     mean = root @ (root.swapaxes(-1, -2) @ shift[..., None])

@@ -40,7 +40,7 @@ GRID = 40  # coefficients are whole multiples of 2^-40, so that comparisons are 
 LARGEST = 8.0  # coefficients of a block are cut off here
 
 
-def ptr(task: Task) -> Fit:
+def fit_propose_test_release(task: Task) -> Fit:
     """The coordinatewise median of robust regressions of random blocks, released only if it is stable.
 
     Each block finds the coefficients with the least Σ |y - w·x| / ‖x‖ (where rows are read piece by piece, those of a
@@ -95,7 +95,7 @@ def ptr(task: Task) -> Fit:
     noise = deviation_of(noise_after_test(event), width)
     largest = NOISE / (width * noise)  # noise of this scale times √width in each of as many slopes
     most = MOST if task.curator.holds_rows else MOST_READ
-    blocks = StableMedian("median of blocks", vv, many(n, d, most), float(mean), largest, x, y, skip)
+    blocks = StableMedian("median of blocks", vv, count_blocks(n, d, most), float(mean), largest, x, y, skip)
     median = task.curator.run(blocks, for_median)
 
     # SOLVE: the median, and the intercept that goes with the means; or the mean alone
@@ -103,14 +103,14 @@ def ptr(task: Task) -> Fit:
     if chosen < 0:
         needed = enough_rows(d, event)
         task.note(f"the blocks did not agree: the answer is the private mean alone; they can from {needed:,} rows on")
-        return Fit(flat(float(mean), d) if skip else np.zeros(d))
+        return Fit(constant_coefficients(float(mean), d) if skip else np.zeros(d))
     scale = largest / 2 ** (PROPOSALS - 1 - chosen)
-    slopes = shrunk(slopes, np.zeros(width), scale * math.sqrt(width) * noise)
+    slopes = shrink_to_prior(slopes, np.zeros(width), scale * math.sqrt(width) * noise)
     task.note(f"the blocks agreed at scale {scale:.2g}")
     return Fit(np.concatenate([[float(mean) - np.array(centre) @ slopes], slopes]) if skip else slopes)
 
 
-def many(n: float, d: int, most: int) -> int:
+def count_blocks(n: float, d: int, most: int) -> int:
     """How many blocks, a public rule: as many as there can be with some rows for each coefficient; odd."""
     return 2 * int(min(max(n / (ROWS * d), 3), most) // 2) + 1
 
@@ -121,7 +121,7 @@ def enough_rows(d: int, event: Approximate) -> int:
     >>> enough_rows(5, Approximate(0.75, 7.5e-7))
     12060
     """
-    return ROWS * d * (4 * bar(event) + 3)
+    return ROWS * d * (4 * required_distance(event) + 3)
 
 
 def _warn_of_few(task: Task, d: int) -> None:
@@ -134,12 +134,12 @@ def _warn_of_few(task: Task, d: int) -> None:
     warnings.warn(message, NoiseWarning, stacklevel=outside())
 
 
-def flat(mean: float, d: int) -> Floats:
+def constant_coefficients(mean: float, d: int) -> Floats:
     """The coefficients that predict the mean, whatever the features."""
     return np.concatenate([[mean], np.zeros(d - 1)])
 
 
-def shrunk(theta: Floats, prior: Floats, noise: float) -> Floats:
+def shrink_to_prior(theta: Floats, prior: Floats, noise: float) -> Floats:
     """Noisy coefficients drawn to the prior as far as the noise accounts for their distance (James & Stein 1961)."""
     away = theta - prior
     return np.asarray(prior + away * max(0.0, 1 - len(theta) * noise**2 / max(float(away @ away), 1e-300)))
@@ -176,19 +176,21 @@ class StableMedian(Inside):
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """Split, fit, test and release."""
         assert isinstance(event, Approximate)
-        fits = [self.fit(block)[self.skip :] for block in rows.split_into_blocks(self.blocks, Coins.draw_key(rng))]
-        chosen, median = propose(np.array(fits), math.floor(math.ldexp(self.largest, GRID)), event, rng)
+        fits = [
+            self.fit_block(block)[self.skip :] for block in rows.split_into_blocks(self.blocks, Coins.draw_key(rng))
+        ]
+        chosen, median = propose_scales(np.array(fits), math.floor(math.ldexp(self.largest, GRID)), event, rng)
         return np.concatenate([[float(chosen)], np.ldexp(median.astype(np.float64), -GRID)]), None
 
-    def fit(self, block: Rows) -> Ints:
+    def fit_block(self, block: Rows) -> Ints:
         """The coefficients of one block, in multiples of 2^-40: a function of the block alone."""
         if block.count_arrays() == 2:
             rows, targets = block.read_arrays()
             batch = Batch(rows, targets)
-            return on_grid(least_deviations(self.x(batch), self.y(batch), self.mean))
+            return round_to_grid(least_deviations(self.x(batch), self.y(batch), self.mean))
         assert self.vv.fixed is not None
         moments = np.ldexp(block.sum(self.vv).astype(np.float64), self.vv.exponent(self.vv.fixed))
-        return regression(moments, self.mean)
+        return solve_block(moments, self.mean)
 
 
 def least_deviations(x: Floats, y: Floats, mean: float) -> Floats:
@@ -199,7 +201,7 @@ def least_deviations(x: Floats, y: Floats, mean: float) -> Floats:
     there = np.isfinite(x).all(axis=1) & np.isfinite(y)
     x, y = x[there], y[there]
     d = x.shape[1]
-    prior = flat(mean, d)
+    prior = constant_coefficients(mean, d)
     length, theta = np.sqrt((x * x).sum(axis=1)), prior
     weight = np.ones(len(x))
     for _ in range(TURNS):
@@ -209,20 +211,20 @@ def least_deviations(x: Floats, y: Floats, mean: float) -> Floats:
     return theta
 
 
-def regression(moments: Floats, mean: float) -> Ints:
+def solve_block(moments: Floats, mean: float) -> Ints:
     """The ridge regression of one block, drawn to the mean, in multiples of 2^-40: a function of the block alone."""
     d = len(moments) - 1
-    prior = flat(mean, d)
+    prior = constant_coefficients(mean, d)
     S, b = moments[:d, :d], moments[:d, d]
-    return on_grid(prior + np.linalg.solve(S + np.eye(d), b - S @ prior))
+    return round_to_grid(prior + np.linalg.solve(S + np.eye(d), b - S @ prior))
 
 
-def on_grid(theta: Floats) -> Ints:
+def round_to_grid(theta: Floats) -> Ints:
     """Coefficients within ±`LARGEST`, in multiples of 2^-40."""
     return np.asarray(np.rint(np.ldexp(np.clip(np.nan_to_num(theta), -LARGEST, LARGEST), GRID)), dtype=np.int64)
 
 
-def propose(fits: Ints, largest: int, event: Approximate, rng: Keystream) -> tuple[int, NDArray[Any]]:
+def propose_scales(fits: Ints, largest: int, event: Approximate, rng: Keystream) -> tuple[int, NDArray[Any]]:
     """The number of the scale that passed and the noisy median; or -1 and zeros.
 
     Parameters
@@ -233,7 +235,7 @@ def propose(fits: Ints, largest: int, event: Approximate, rng: Keystream) -> tup
     Guarantee: (ε, δ)-DP, where neighbours differ in one row of `fits`.
     """
     order = np.sort(fits, axis=0)
-    gaps = reach(order, 2 * bar(event))
+    gaps = bound_median_moves(order, 2 * required_distance(event))
     scales = [max(1, largest >> (PROPOSALS - 1 - number)) for number in range(PROPOSALS)]
     distances = (int(np.searchsorted(gaps, scale, side="right")) for scale in scales)
     number = first_stable(distances, event, PROPOSALS, rng)
@@ -243,14 +245,14 @@ def propose(fits: Ints, largest: int, event: Approximate, rng: Keystream) -> tup
     return number, add_gaussian(order[len(order) // 2], scales[number] * width, noise_after_test(event), rng)
 
 
-def reach(order: Ints, most: int) -> Ints:
+def bound_median_moves(order: Ints, most: int) -> Ints:
     """How far any coordinate's median can move in one change, after 0, 1, 2, … changes of blocks: never decreasing.
 
     `order` holds the coefficients of the blocks, each column sorted; only the first `most` numbers are given. After t
     changes and one more, the median is at worst exchanged for a value t + 1 places away: the largest difference of two
     values t + 1 places apart, the median within them (Nissim, Raskhodnikova & Smith 2007).
 
-    >>> reach(np.array([[0], [1], [5], [6], [9]]), 2).tolist()
+    >>> bound_median_moves(np.array([[0], [1], [5], [6], [9]]), 2).tolist()
     [4, 5]
     """
     k, d = order.shape
@@ -263,6 +265,6 @@ def reach(order: Ints, most: int) -> Ints:
     return np.array(found, dtype=np.int64)
 
 
-def bar(event: Approximate) -> int:
+def required_distance(event: Approximate) -> int:
     """How many blocks must be able to change, with noise, before the median could move by more than is proposed."""
     return threshold_for(event, PROPOSALS)

@@ -14,14 +14,14 @@ from discreet.bounds import Bounds
 from discreet.budget import Budget
 from discreet.curator.task import Task
 from discreet.models.linear import ssp
-from discreet.models.linear.ebssp import ebssp
-from discreet.models.linear.functional import functional
-from discreet.models.linear.linear_model import CLIP, LinearModel, residual, without_delta
-from discreet.models.linear.one_posterior_sample import posterior
-from discreet.models.linear.output import output
-from discreet.models.linear.propose_test_release import ptr
-from discreet.models.linear.robust import robust
-from discreet.models.linear.shrinkage import shrunk
+from discreet.models.linear.ebssp import release_moments
+from discreet.models.linear.functional import fit_functional
+from discreet.models.linear.linear_model import CLIP, LinearModel, drop_delta, pool_residual_std
+from discreet.models.linear.one_posterior_sample import fit_posterior_sample
+from discreet.models.linear.output import fit_output_perturbation
+from discreet.models.linear.propose_test_release import fit_propose_test_release
+from discreet.models.linear.robust import fit_robust
+from discreet.models.linear.shrinkage import shrink_coefficients
 from discreet.models.linear.statistics import Statistics
 from discreet.models.shared.linear_fit import Fit
 from discreet.models.shared.parameters import estimator
@@ -104,14 +104,14 @@ class LinearRegression(LinearModel):
     rows: ssp.Rows = "max-norm"
     clip: float | Literal["auto"] | None = "auto"
 
-    def _budget(self) -> Budget:
-        budget = super()._budget()
-        _one_of("method", self.method, get_args(Method))
-        _one_of("noise", self.noise, get_args(ssp.Noise))
-        _one_of("rows", self.rows, get_args(ssp.Rows))
-        self._fits("noise", "exact", ("adassp",))
-        self._fits("rows", "max-norm", ("ssp", "adassp"))
-        self._fits("clip", "auto", ("auto", "ssp", "adassp"))
+    def _read_budget(self) -> Budget:
+        budget = super()._read_budget()
+        _refuse_unknown("method", self.method, get_args(Method))
+        _refuse_unknown("noise", self.noise, get_args(ssp.Noise))
+        _refuse_unknown("rows", self.rows, get_args(ssp.Rows))
+        self._refuse_option("noise", "exact", ("adassp",))
+        self._refuse_option("rows", "max-norm", ("ssp", "adassp"))
+        self._refuse_option("clip", "auto", ("auto", "ssp", "adassp"))
         if self.clip not in ("auto", None) and not (isinstance(self.clip, (int, float)) and 0 < self.clip < math.inf):
             raise ValueError(f'The `clip` of LinearRegression must be a number > 0, None or "auto". Got {self.clip!r}.')
         if budget.pure and self.method in APPROXIMATE:
@@ -120,10 +120,10 @@ class LinearRegression(LinearModel):
                 "Hint: delta=1e-6, or anything far below one over the number of rows; or method='auto'."
             )
         if self.method in PURE:
-            return without_delta(budget)
+            return drop_delta(budget)
         return ssp.true_budget(budget, self.noise)
 
-    def _fits(self, name: str, default: Any, methods: tuple[str, ...]) -> None:
+    def _refuse_option(self, name: str, default: Any, methods: tuple[str, ...]) -> None:
         value = getattr(self, name)
         if value != default and self.method not in methods:
             raise ValueError(
@@ -132,14 +132,14 @@ class LinearRegression(LinearModel):
             )
 
     def _fit(self, task: Task) -> None:
-        fit = self._method()(task)
+        fit = self._choose_method()(task)
         self.statistics_ = None
         self.bounds_ = fit.bounds or self.bounds_
-        self._accept(self.bounds_, fit)
+        self._set_coefficients(self.bounds_, fit)
         if fit.part is not None:
             columns = task.curator.columns
             self.statistics_ = Statistics(self.bounds_, task.intercept, (fit.part,), (), columns, self._target)
-            self.bounds_ = self.statistics_.clipped
+            self.bounds_ = self.statistics_.clip_bounds
         elif not self.fit_intercept:
             self.bounds_ = Bounds(self.bounds_.lower, self.bounds_.upper, self._target)
 
@@ -147,16 +147,16 @@ class LinearRegression(LinearModel):
     def _clip(self) -> float | None:
         return super()._clip if self.clip == "auto" else None if self.clip is None else float(self.clip)
 
-    def _method(self) -> Callable[[Task], Fit]:
+    def _choose_method(self) -> Callable[[Task], Fit]:
         if self.method == "auto":
-            return partial(auto, clip=self._clip)
+            return partial(fit_auto, clip=self._clip)
         if self.method in PERTURBED:
             clip = None if self.clip in (None, "auto") else float(self.clip)
             return partial(PERTURBED[self.method], rows=self.rows, clip=clip)
         return METHODS[self.method]
 
-    def _solve(self, statistics: Statistics) -> Fit:
-        return solve(statistics)
+    def _solve_statistics(self, statistics: Statistics) -> Fit:
+        return solve_statistics(statistics)
 
     def predict(self, X: Any) -> Any:
         """The predicted target of each row, within the target's bounds; NaN where a feature is not finite.
@@ -167,7 +167,7 @@ class LinearRegression(LinearModel):
         if self.rows != "row-norm":
             return super().predict(X)
         check_is_fitted(self, "release_")
-        X = self._checked(X)
+        X = self._check_rows(X)
         scaled = self.bounds_.scale(X)
         lengths = np.sqrt((scaled**2).sum(axis=1) + bool(self.fit_intercept))
         middle, half = self.bounds_.target_scale
@@ -175,31 +175,31 @@ class LinearRegression(LinearModel):
         return np.clip(middle + (linear - middle) / np.maximum(lengths, 1e-6), middle - half, middle + half)
 
 
-def auto(task: Task, clip: float | None = CLIP) -> Fit:
+def fit_auto(task: Task, clip: float | None = CLIP) -> Fit:
     """The best there is: EB-SSP."""
-    part, notes = ebssp(task, clip)
+    part, notes = release_moments(task, clip)
     task.note(*notes)
-    solved = shrunk([part])
-    residual_std = math.sqrt(part.variance) if part.informs else None
+    solved = shrink_coefficients([part])
+    residual_std = math.sqrt(part.variance) if part.has_slopes else None
     return Fit(solved.theta, solved.covariance, residual_std, part, centre=solved.centre)
 
 
 PERTURBED: dict[str, Callable[..., Fit]] = {"ssp": ssp.ssp, "adassp": ssp.adassp}
 METHODS: dict[str, Callable[[Task], Fit]] = {
-    "robust": robust,
-    "functional": functional,
-    "output": output,
-    "ptr": ptr,
-    "posterior": posterior,
+    "robust": fit_robust,
+    "functional": fit_functional,
+    "output": fit_output_perturbation,
+    "ptr": fit_propose_test_release,
+    "posterior": fit_posterior_sample,
 }
 
 
-def solve(statistics: Statistics) -> Fit:
+def solve_statistics(statistics: Statistics) -> Fit:
     """The same from statistics, of one data set or several."""
-    solved = shrunk(statistics.parts)
-    return Fit(solved.theta, solved.covariance, residual(statistics), centre=solved.centre)
+    solved = shrink_coefficients(statistics.parts)
+    return Fit(solved.theta, solved.covariance, pool_residual_std(statistics), centre=solved.centre)
 
 
-def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
+def _refuse_unknown(name: str, value: Any, known: tuple[str, ...]) -> None:
     if value not in known:
         raise ValueError(f"The `{name}` of LinearRegression is one of {', '.join(map(repr, known))}. Got {value!r}.")

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.curator.task import Task
-from discreet.models.linear.auxiliary_data import Choice, choose_split, choose_thresholds, second, within
+from discreet.models.linear.auxiliary_data import (
+    BudgetSplit,
+    choose_split,
+    choose_thresholds,
+    clipped_second_moment,
+    normal_share,
+)
 from discreet.models.linear.scaled_rows import features, target
 from discreet.models.shared.linear_fit import ADAPTS, Fit
 from discreet.query import Batch, BoundedSum
@@ -24,7 +30,7 @@ TURNS = 50  # of the fixed-point iteration for the precisions
 SHAPE = RATE = 2.0  # of the Gamma priors of the precisions
 
 
-def robust(task: Task) -> Fit:
+def fit_robust(task: Task) -> Fit:
     """Bayesian linear regression on noisy second moments of clipped, privately standardised data, under pure ε.
 
     A fifth of ε buys means and standard deviations (and the number of rows, unless it is public). The rest buys X'X,
@@ -54,18 +60,18 @@ def robust(task: Task) -> Fit:
             "Hint: delta=0."
         )
     curator, d, epsilon = task.curator, task.curator.width, (1 - FOR_SCALES) * task.budget.epsilon
-    split = _plan(task, d, epsilon)
+    split = _plan_split(task, d, epsilon)
     bounds, shares = task.deal(FOR_SCALES, *((1 - FOR_SCALES) * share for share in split[:3]))
     for_scales, for_xx, for_xy, for_yy = shares
 
     # BOUND: features and target in [-1, 1], then standardised by private scales
     raw_x, raw_y = features(bounds, False), target(bounds)
-    weights = _weights(d, task.n is None)
-    scales = _scales(curator.measure(_moments(raw_x, raw_y, weights), for_scales), weights, task)
+    weights = _weigh_moments(d, task.n is None)
+    scales = _estimate_scales(curator.measure(_sum_moments(raw_x, raw_y, weights), for_scales), weights, task)
     choice = split if task.n is not None else choose_thresholds(scales.n, d, epsilon, split.p1, task.budget.neighbours)
-    x = _standardised(raw_x, scales.centre[:-1], scales.half[:-1])
-    y = _standardised(_with(raw_y, raw_x), scales.centre[-1:], scales.half[-1:])
-    limit_x, limit_y = map(min, scales.reach, choice[3:])
+    x = _standardise_image(raw_x, scales.centre[:-1], scales.half[:-1])
+    y = _standardise_image(_drop_with_features(raw_y, raw_x), scales.centre[-1:], scales.half[-1:])
+    limit_x, limit_y = map(min, scales.largest_values, choice[3:])
 
     # SUMMARISE: x x', x y and y y over all rows, each coordinate within its limit
     xx = BoundedSum(x, x, norm=limit_x**2, order=1, box=True, name="X'X")
@@ -76,17 +82,17 @@ def robust(task: Task) -> Fit:
     noisy = curator.measure(xx, for_xx), curator.measure(xy, for_xy), curator.measure(yy, for_yy)
 
     # SOLVE: the posterior mean, then back to the scaled units
-    posterior = _solve(*noisy, scales.n)
-    return _unstandardised(posterior, scales, choice, task)
+    posterior = _solve_posterior(*noisy, scales.n)
+    return _restore_units(posterior, scales, choice, task)
 
 
-def _plan(task: Task, d: int, epsilon: float) -> Choice:
+def _plan_split(task: Task, d: int, epsilon: float) -> BudgetSplit:
     """The split: for n rows where that is public, else for as many as the method needs to say something."""
     n = 200 * d**2 / epsilon if task.n is None else task.n
     return choose_split(n, d, epsilon, task.budget.neighbours)
 
 
-def _moments(x: Image, y: Image, weights: Floats) -> BoundedSum:
+def _sum_moments(x: Image, y: Image, weights: Floats) -> BoundedSum:
     """First and second moments of all columns in one vector, and the number of rows where it is not known.
 
     Each has a weight; noise on it is the sum of weights over its own. An error of the target's mean is one of all
@@ -101,13 +107,13 @@ def _moments(x: Image, y: Image, weights: Floats) -> BoundedSum:
     return BoundedSum(image, norm=float(weights.sum()), order=1, name="means and squares")
 
 
-def _weights(d: int, count: bool) -> Floats:
+def _weigh_moments(d: int, count: bool) -> Floats:
     mean = np.append(np.full(d, d ** (-1 / 3)), 1.0)
     return np.concatenate([mean, 0.5 * mean, np.full(int(count), 0.5)])
 
 
 @dataclass(frozen=True)
-class Scales:
+class ColumnScales:
     """What standardises the columns, the target last: released values and how uncertain they are."""
 
     n: float
@@ -116,21 +122,21 @@ class Scales:
     spread: Floats  # standard deviation of the noise of the centres
 
     @property
-    def reach(self) -> tuple[float, float]:
+    def largest_values(self) -> tuple[float, float]:
         """The largest standardised value there can be, of a feature and of the target."""
         reach = (1 + np.abs(self.centre)) / self.half
         return float(reach[:-1].max()), float(reach[-1])
 
-    def bent(self, choice: Choice) -> float:
+    def clipping_bias(self, choice: BudgetSplit) -> float:
         """How far clipping may bend a coefficient, relative to it: half of what is clipped of a normal law.
 
         A guess of the size of a bias, which on normal data is far less; nothing is bent where nothing is clipped.
         """
-        pairs = zip(self.reach, (choice.omega_x, choice.omega_y), strict=True)
-        return (1 - math.prod(within(omega) for reach, omega in pairs if omega < reach)) / 2
+        pairs = zip(self.largest_values, (choice.omega_x, choice.omega_y), strict=True)
+        return (1 - math.prod(normal_share(omega) for reach, omega in pairs if omega < reach)) / 2
 
 
-def _scales(noisy: Release, weights: Floats, task: Task) -> Scales:
+def _estimate_scales(noisy: Release, weights: Floats, task: Task) -> ColumnScales:
     """Means and standard deviations from noisy sums; finite, and at least as large as what the noise could fake."""
     k = task.curator.width + 1
     value = noisy.value / weights
@@ -139,10 +145,10 @@ def _scales(noisy: Release, weights: Floats, task: Task) -> Scales:
     # a mean within [-1, 1] has variance 1/3, if nothing else is known of it: the noisy one is shrunk accordingly
     centre = np.clip(value[:k] / n / (1 + 3 * noise**2), -1, 1) * float(task.intercept)
     variance = np.clip(value[k : 2 * k] / n - centre**2, np.minimum(1.0, 2 * noise), 1.0)
-    return Scales(n, centre, np.sqrt(variance), np.minimum(noise * np.sqrt(1 + centre**2), 1.0) * task.intercept)
+    return ColumnScales(n, centre, np.sqrt(variance), np.minimum(noise * np.sqrt(1 + centre**2), 1.0) * task.intercept)
 
 
-def _with(y: Image, x: Image) -> Image:
+def _drop_with_features(y: Image, x: Image) -> Image:
     """The target, lost where a feature is: a row counts in all of the sums or in none."""
 
     def whole(rows: Batch) -> Floats:
@@ -151,7 +157,7 @@ def _with(y: Image, x: Image) -> Image:
     return whole
 
 
-def _standardised(image: Image, centre: Floats, half: Floats) -> Image:
+def _standardise_image(image: Image, centre: Floats, half: Floats) -> Image:
     def z(rows: Batch) -> Floats:
         return np.asarray((image(rows) - centre) / half)
 
@@ -159,7 +165,7 @@ def _standardised(image: Image, centre: Floats, half: Floats) -> Image:
 
 
 @dataclass(frozen=True)
-class Posterior:
+class RobustPosterior:
     """Mean and covariance of the coefficients, and the variance of the residuals, all standardised."""
 
     mean: Floats
@@ -167,7 +173,7 @@ class Posterior:
     residual: float
 
 
-def _solve(xx: Release, xy: Release, yy: Release, n: float) -> Posterior:
+def _solve_posterior(xx: Release, xy: Release, yy: Release, n: float) -> RobustPosterior:
     """The posterior given noisy moments, by a fixed number of turns of variational EM.
 
     X'y = X'X·θ + noise, of variance σ²·X'X (sampling) + τ² (privacy): τ² = var(X'y) + var(X'X)·‖θ‖². With a prior
@@ -186,19 +192,19 @@ def _solve(xx: Release, xy: Release, yy: Release, n: float) -> Posterior:
         misfit = float(yy.value) - 2 * theta @ b + s @ (theta**2 + spread)
         sigma2 = (RATE + min(max(misfit, 0.0), n) / 2) / (SHAPE + n / 2)
         length2 = min(length2, 1.0)  # no more than all of a standardised target is explained
-    return Posterior(vectors @ theta, (vectors * spread) @ vectors.T, sigma2)
+    return RobustPosterior(vectors @ theta, (vectors * spread) @ vectors.T, sigma2)
 
 
-def _unstandardised(posterior: Posterior, scales: Scales, choice: Choice, task: Task) -> Fit:
+def _restore_units(posterior: RobustPosterior, scales: ColumnScales, choice: BudgetSplit, task: Task) -> Fit:
     """Coefficients of the columns scaled to [-1, 1]; the intercept's error is that of the means too, to first order."""
     ratio = scales.half[-1] / scales.half[:-1]
     slopes = ratio * posterior.mean
     # clipping shrinks the target, and its residuals with it
-    shrunk = second(choice.omega_y) if choice.omega_y < scales.reach[1] else 1.0
+    shrunk = clipped_second_moment(choice.omega_y) if choice.omega_y < scales.largest_values[1] else 1.0
     residual = math.sqrt(posterior.residual / shrunk) * float(scales.half[-1])
     turn = np.vstack([-scales.centre[:-1], np.eye(len(slopes))])[0 if task.intercept else 1 :]
     theta = turn @ slopes
-    inner = posterior.covariance * np.outer(ratio, ratio) + np.diag((scales.bent(choice) * slopes) ** 2)
+    inner = posterior.covariance * np.outer(ratio, ratio) + np.diag((scales.clipping_bias(choice) * slopes) ** 2)
     covariance = turn @ inner @ turn.T
     if task.intercept:
         theta[0] += scales.centre[-1]

@@ -13,7 +13,7 @@ from discreet.bounds import Bounds
 from discreet.budget import Budget, inside
 from discreet.curator.task import Task
 from discreet.events import Composed, Gaussian
-from discreet.models.linear.deviation_clipping import narrowed
+from discreet.models.linear.deviation_clipping import narrow_bounds
 from discreet.models.linear.scaled_rows import features, target
 from discreet.models.shared.linear_fit import Fit
 from discreet.query import BITS, Batch, BoundedSum, Image, Lattice
@@ -30,7 +30,7 @@ def ssp(task: Task, rows: Rows = "max-norm", clip: float | None = None) -> Fit:
 
     Where noise makes X'X nearly singular the answer is arbitrarily bad: that is the method (Vu & Slavkovic 2009).
     """
-    bounds, (for_xx, for_xy) = narrowed(task, clip, 1, 1)
+    bounds, (for_xx, for_xy) = narrow_bounds(task, clip, 1, 1)
     d = task.width
 
     # BOUND: rows in the unit ball, targets in [-1, 1]
@@ -51,7 +51,7 @@ def adassp(task: Task, rows: Rows = "max-norm", clip: float | None = None) -> Fi
 
     The three are calibrated jointly and exactly, as the one Gaussian they are.
     """
-    bounds, (for_smallest, for_xx, for_xy) = narrowed(task, clip, inside(1), 1, 1)
+    bounds, (for_smallest, for_xx, for_xy) = narrow_bounds(task, clip, inside(1), 1, 1)
     d = task.width
 
     # BOUND: rows in the unit ball, targets in [-1, 1]

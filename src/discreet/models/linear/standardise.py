@@ -12,28 +12,33 @@ from discreet.bounds import Bounds
 from discreet.budget import Share
 from discreet.curator.task import Task
 from discreet.models.linear.scaled_rows import features, target
-from discreet.models.linear.shrinkage import LIKELY
-from discreet.models.shared.scaling import Standard, indicators, standardised
+from discreet.models.linear.shrinkage import MEAN_VARIANCE
+from discreet.models.shared.scaling import StandardisedRows, find_indicators, standardise_features
 from discreet.query import Batch, BoundedSum
 from discreet.query.images import missing
 from discreet.query.moment_sums import Powers
 
 Floats = NDArray[np.float64]
 
-SQUARES = 0.5  # weight of squares beside their values
-FLAT = 1.5  # variances below so much of their noise are taken for it
-USUAL, VARIED = 0.07, 0.03  # variance of a target scaled into [-1, 1], a priori, and how far it may be off
-UNKNOWN = 0.5  # deviations of a variance's noise
-OUTER = 0.8  # of the way to its bounds a value is near them
+SQUARE_WEIGHT = 0.5  # weight of squares beside their values
+NOISE_FLOOR = 1.5  # variances below so much of their noise are taken for it
+USUAL_VARIANCE, VARIANCE_STD = (
+    0.07,
+    0.03,
+)  # variance of a target scaled into [-1, 1], a priori, and how far it may be off
+UNKNOWN_SHARE = 0.5  # deviations of a variance's noise
+NEAR_BOUNDS = 0.8  # of the way to its bounds a value is near them
 
-CLIPPED = "features were clipped at {:g} standard deviations from their means: coefficients are of the clipped values"
+CLIPPED_NOTE = (
+    "features were clipped at {:g} standard deviations from their means: coefficients are of the clipped values"
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Begun:
+class StandardisedStart:
     """Standardised rows; the target's mean as a line, its noise, and the target's deviation; the features' means."""
 
-    rows: Standard
+    rows: StandardisedRows
     start: Floats
     start_std: float
     deviation: float
@@ -44,7 +49,7 @@ class Begun:
 def standardise_rows(
     task: Task, bounds: Bounds, of_target: float, shares: tuple[Share | None, Share], n: float, n_std: float,
     clip: float | None,
-) -> Begun:  # fmt: skip
+) -> StandardisedStart:  # fmt: skip
     """Means and deviations of features and target, from noisy sums, and what follows from them.
 
     Parameters
@@ -60,33 +65,35 @@ def standardise_rows(
     powers = Powers(
         features(bounds, False),
         target(bounds),
-        weights=(1.0, 1.0, of_target, SQUARES * of_target),
+        weights=(1.0, 1.0, of_target, SQUARE_WEIGHT * of_target),
         name="means and squares",
     )
-    alone = [] if shares[0] is None else [(_level(bounds), shares[0], None)]
+    alone = [] if shares[0] is None else [(_sum_target(bounds), shares[0], None)]
     *level, sums = task.curator.measure_together(*alone, (powers, shares[1], None))
 
     # SOLVE: means and deviations
     noise = float(sums.std) / n
     x, squares, (y, y_squared) = np.split(sums.value / n, [d, 2 * d])
-    y, y_squared, y_noise = y / of_target, y_squared / (SQUARES * of_target), noise / of_target
+    y, y_squared, y_noise = y / of_target, y_squared / (SQUARE_WEIGHT * of_target), noise / of_target
     mean = np.clip(shrink_means(x, noise), -1, 1) if intercept else np.zeros(d)
     known = [(float(y), y_noise), *((float(np.squeeze(one.value)) / n, float(one.std) / n) for one in level)]
-    y_mean, y_std = _shrunk_level(known, n_std / n) if intercept else (0.0, 0.0)
-    spread = np.sqrt(np.clip(squares - mean**2, max(FLAT * noise, 1e-6), 1.0))
-    deviation = _deviation(float(y_squared) - y_mean**2, y_noise / SQUARES)
+    y_mean, y_std = _shrink_target_mean(known, n_std / n) if intercept else (0.0, 0.0)
+    spread = np.sqrt(np.clip(squares - mean**2, max(NOISE_FLOOR * noise, 1e-6), 1.0))
+    deviation = _shrink_deviation(float(y_squared) - y_mean**2, y_noise / SQUARE_WEIGHT)
 
-    standard = standardised(bounds, intercept, clip, mean, spread)
+    standard = standardise_features(bounds, intercept, clip, mean, spread)
     start = np.zeros(d + intercept)
     start[:intercept] = y_mean
     columns = task.curator.columns or tuple(f"x{i + 1}" for i in range(d))
-    notes = _crowded(np.append(np.where(indicators(bounds, intercept), 0.0, squares), y_squared), noise, columns)
-    if clip is not None and standard.clips:
-        notes += (CLIPPED.format(clip),)
-    return Begun(standard, start, y_std, deviation, mean, notes)
+    notes = _note_crowding(
+        np.append(np.where(find_indicators(bounds, intercept), 0.0, squares), y_squared), noise, columns
+    )
+    if clip is not None and standard.clips_features:
+        notes += (CLIPPED_NOTE.format(clip),)
+    return StandardisedStart(standard, start, y_std, deviation, mean, notes)
 
 
-def _level(bounds: Bounds) -> BoundedSum:
+def _sum_target(bounds: Bounds) -> BoundedSum:
     """The sum of the target over whole rows."""
     t = target(bounds)
 
@@ -109,7 +116,7 @@ def shrink_means(means: Floats, noise: float) -> Floats:
     return np.asarray(average + (means - average) * own / (own + noise**2 + 1e-300))
 
 
-def _shrunk_level(known: list[tuple[float, float]], rows_std: float) -> tuple[float, float]:
+def _shrink_target_mean(known: list[tuple[float, float]], rows_std: float) -> tuple[float, float]:
     """The mean of the target from one measurement or two, each by its precision, and the deviation of its noise.
 
     It is shrunk to the middle of the range, where it is mostly noise.
@@ -117,24 +124,24 @@ def _shrunk_level(known: list[tuple[float, float]], rows_std: float) -> tuple[fl
     precision = sum(std**-2 for _, std in known)
     mean = min(max(sum(value * std**-2 for value, std in known) / precision, -1.0), 1.0)
     variance = 1 / precision + (mean * rows_std) ** 2
-    kept = LIKELY / (LIKELY + variance)
+    kept = MEAN_VARIANCE / (MEAN_VARIANCE + variance)
     return mean * kept, math.sqrt(variance * kept)
 
 
-def _deviation(variance: float, noise: float) -> float:
+def _shrink_deviation(variance: float, noise: float) -> float:
     """The target's deviation from a noisy variance, shrunk towards a usual one, and no less than what is not known."""
-    kept = VARIED**2 / (VARIED**2 + noise**2)
-    likely = kept * variance + (1 - kept) * USUAL
-    return math.sqrt(min(max(likely, UNKNOWN * noise * math.sqrt(kept), 1e-6), 1.0))
+    kept = VARIANCE_STD**2 / (VARIANCE_STD**2 + noise**2)
+    likely = kept * variance + (1 - kept) * USUAL_VARIANCE
+    return math.sqrt(min(max(likely, UNKNOWN_SHARE * noise * math.sqrt(kept), 1e-6), 1.0))
 
 
-def _crowded(squares: Floats, noise: float, columns: tuple[str, ...]) -> tuple[str, ...]:
+def _note_crowding(squares: Floats, noise: float, columns: tuple[str, ...]) -> tuple[str, ...]:
     """A remark on columns, the target last, whose values lie at their bounds, as their noisy mean square has it.
 
     A mean square of s within [-1, 1] means that at least (s - q²)/(1 - q²) of the values are beyond q.
     """
     names = (*columns, "the target")
-    shares = [(square - 2 * noise - OUTER**2) / (1 - OUTER**2) for square in squares]
+    shares = [(square - 2 * noise - NEAR_BOUNDS**2) / (1 - NEAR_BOUNDS**2) for square in squares]
     found = [f"{name} ({min(share, 1.0):.0%})" for name, share in zip(names, shares, strict=True) if share > 0.5]
     if not found:
         return ()

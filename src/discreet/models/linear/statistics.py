@@ -17,7 +17,7 @@ from discreet.documents.atomic_files import write_file
 from discreet.engines.opening import in_memory
 from discreet.errors import VersionError
 from discreet.events import Composed
-from discreet.models.linear.known_moments import Part
+from discreet.models.linear.known_moments import KnownMoments
 from discreet.release import Release
 
 Floats = NDArray[np.float64]
@@ -56,7 +56,7 @@ class Statistics:
 
     bounds: Bounds
     intercept: bool
-    parts: tuple[Part, ...]
+    parts: tuple[KnownMoments, ...]
     releases: tuple[Release, ...] = ()
     columns: tuple[str, ...] | None = None
     target: tuple[float, float] | None = None
@@ -82,7 +82,7 @@ class Statistics:
         batch_X, batch_y = np.asarray(rows.whole(), np.float64), np.asarray(rows.targets(), np.float64)
         u, t = bounds.scale(batch_X), bounds.scale_target(batch_y)
         good = np.isfinite(u).all(axis=1) & np.isfinite(t)
-        part = _exact(u[good], t[good], fit_intercept)
+        part = _sum_exactly(u[good], t[good], fit_intercept)
         return cls(bounds, fit_intercept, (part,), (), rows.columns, target)
 
     def __add__(self, other: object) -> Statistics:
@@ -97,7 +97,7 @@ class Statistics:
             raise ValueError(
                 f"Statistics are added for the same columns in the same order. Got {self.columns} and {other.columns}."
             )
-        if any(one.same(two) for one in self.parts for two in other.parts):
+        if any(one.is_same(two) for one in self.parts for two in other.parts):
             raise ValueError(
                 "The same statistics are not added twice: their noise is one draw, and would count as two."
             )
@@ -106,7 +106,7 @@ class Statistics:
         return Statistics(self.bounds, self.intercept, parts, releases, columns, self.target)
 
     @property
-    def clipped(self) -> Bounds:
+    def clip_bounds(self) -> Bounds:
         """The bounds within which features count: the widest that any of the data sets was clipped to."""
         low = np.min([part.low for part in self.parts], axis=0)
         high = np.max([part.high for part in self.parts], axis=0)
@@ -172,7 +172,7 @@ class Statistics:
         return cls(
             Bounds(lower, upper, tuple(target)),
             document["intercept"],
-            tuple(Part.from_dict(part) for part in document["parts"]),
+            tuple(KnownMoments.from_dict(part) for part in document["parts"]),
             tuple(Release.from_json(json.dumps(release)) for release in document["releases"]),
             None if document["columns"] is None else tuple(document["columns"]),
             None if document["target"] is None else tuple(document["target"]),
@@ -192,7 +192,7 @@ class Statistics:
         return f"<Statistics of {private} private and {len(self.parts) - private} public data sets>"
 
 
-def _exact(u: Floats, t: Floats, intercept: bool) -> Part:
+def _sum_exactly(u: Floats, t: Floats, intercept: bool) -> KnownMoments:
     """Moments of public rows, standardised: about their mean."""
     n, d = u.shape
     mean = u.mean(axis=0) if intercept and n else np.zeros(d)
@@ -204,11 +204,11 @@ def _exact(u: Floats, t: Floats, intercept: bool) -> Part:
     line[:intercept] = t.mean() if n else 0.0
     v = np.column_stack([np.ones((n, int(intercept))), u])
     z, r = v @ frame, t - v @ line
-    variance = _leftover(z, r)
-    return Part(frame, line, z.T @ z, 0.0, z.T @ r, 0.0, variance, float(n), 0.0, mean, -np.ones(d), np.ones(d))
+    variance = _ridge_residual_variance(z, r)
+    return KnownMoments(frame, line, z.T @ z, 0.0, z.T @ r, 0.0, variance, float(n), 0.0, mean, -np.ones(d), np.ones(d))
 
 
-def _leftover(z: Floats, r: Floats) -> float:
+def _ridge_residual_variance(z: Floats, r: Floats) -> float:
     """The variance of what a ridge regression leaves; with few rows nobody knows, and it is that of the target."""
     n, width = z.shape
     if n < 3:

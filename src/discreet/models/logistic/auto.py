@@ -21,15 +21,26 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Part, Share, radial
 from discreet.curator.task import Task
-from discreet.models.logistic.class_counts import FEW, class_counts, likely_shares, too_few, total_rows
-from discreet.models.logistic.class_scores import Classes, Margins, set_scale
-from discreet.models.logistic.directions import Directions, gradient, many, two
-from discreet.models.logistic.feature_moments import shrunk_correlations, spectral, trusted, whitening
-from discreet.models.logistic.shrinkage import Belief, Prior
+from discreet.models.logistic.class_counts import (
+    FEW_NOTE,
+    count_classes,
+    estimate_class_shares,
+    estimate_rows,
+    has_too_few_rows,
+)
+from discreet.models.logistic.class_scores import ClassBasis, ScoreDistribution, set_scale
+from discreet.models.logistic.directions import RowDirections, binary_residuals, multiclass_residuals, sum_gradients
+from discreet.models.logistic.feature_moments import (
+    exceeds_noise,
+    noise_spectral_norm,
+    shrink_correlations,
+    whiten_matrix,
+)
+from discreet.models.logistic.shrinkage import GradientAverage, SlopePrior
 from discreet.models.logistic.standardise import CLIP_AT, scale_features
 from discreet.models.shared.classifier import SCANTY
 from discreet.models.shared.linear_fit import ADAPTS, Fit
-from discreet.models.shared.scaling import Standard, around_zero, indicators
+from discreet.models.shared.scaling import StandardisedRows, centre_at_zero, find_indicators
 from discreet.query import BoundedSum, Image
 from discreet.query.images import Mixed
 
@@ -39,16 +50,20 @@ ROUNDS, ROUNDS_PURE = 10, 4
 SCALINGS, SCALINGS_PURE = 2, 1
 # shares of the budget: rows of each class, means and squares, X'X, level and scale; the rest is for the gradients
 SHARES, SHARES_PURE = (0.06, 0.1, 0.12, 0.14), (0.1, 0.1, 0.06, 0.14)
-CLIP, LEAST_CLIP, MOST_CLIP = 0.5, 0.3, 2.5  # rows count up to so many typical lengths: this much, over ρ^¼
-RADIUS = 1.5  # of a row in the look, in typical lengths
-LOOSE = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
-BLIND = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and is not asked for
-RARE = 0.2  # scaled: the deviation of an indicator counts as this much more, so that rare ones do not lengthen rows
-FAR, FARTHER = 1.0, 0.7  # how far a step may go in slopes, or in so much of their length
+CLIP_LENGTHS, CLIP_LEAST, CLIP_MOST = 0.5, 0.3, 2.5  # rows count up to so many typical lengths: this much, over ρ^¼
+LOOK_RADIUS = 1.5  # of a row in the look, in typical lengths
+EIGENVALUE_FLOOR = 0.3  # of the noise's spectral norm: the floor of the eigenvalues that rows are whitened by
+LOOK_NOISE = 0.55  # of √width: with more noise than that in its entries X'X would tell nothing, and is not asked for
+RARE_INDICATOR_SPREAD = (
+    0.2  # scaled: the deviation of an indicator counts as this much more, so that rare ones do not lengthen rows
+)
+STEP_LENGTH, STEP_SHARE = 1.0, 0.7  # how far a step may go in slopes, or in so much of their length
 
-LOOK = "correlations"
-FAINT = "much noise for this many rows: slopes were shrunk to {:.0%} of what was found"
-CLIPPED = "features were clipped at {:g} standard deviations from their means: coefficients are of the clipped values"
+LOOK_NAME = "correlations"
+SHRUNK_NOTE = "much noise for this many rows: slopes were shrunk to {:.0%} of what was found"
+CLIPPED_NOTE = (
+    "features were clipped at {:g} standard deviations from their means: coefficients are of the clipped values"
+)
 
 
 def parts(pure: bool, rounds: int | None = None, weight: float = 1.0) -> tuple[Part, ...]:
@@ -65,7 +80,7 @@ def parts(pure: bool, rounds: int | None = None, weight: float = 1.0) -> tuple[P
     return tuple(radial(weight * one) for one in weights)
 
 
-def fit(task: Task, clip: float | None = CLIP_AT, rounds: int | None = None) -> Fit:
+def fit_logistic(task: Task, clip: float | None = CLIP_AT, rounds: int | None = None) -> Fit:
     """The whole of a task's budget for one fit."""
     bounds, shares = task.deal(*parts(task.budget.pure, rounds))
     return fit_shares(task, bounds, shares, clip)
@@ -81,43 +96,43 @@ def fit_shares(task: Task, bounds: Bounds, shares: Sequence[Share], clip: float 
     | one class only | that class, as far as its rows outnumber the noise |
     | constant or collinear columns | finite coefficients |
     """
-    bounds = bounds if task.intercept else around_zero(bounds)
+    bounds = bounds if task.intercept else centre_at_zero(bounds)
     scalings = SCALINGS_PURE if task.budget.pure else SCALINGS
     for_counts, for_moments, for_look, *rest = shares
     for_scale, for_steps = rest[:scalings], rest[scalings:]
     curator = task.curator
 
     # SUMMARISE + PRIVATISE: how many rows of each class
-    counts = class_counts(curator, for_counts, len(bounds.classes or ()))
-    n = total_rows(counts.total, task.n)
+    counts = count_classes(curator, for_counts, len(bounds.classes or ()))
+    n = estimate_rows(counts.total, task.n)
     if len(counts.value) < 2:  # one class: nothing to learn of the features
         return Fit(np.zeros((1, task.width)), bounds=bounds, narrow=bounds)
-    classes = Classes.by(likely_shares(counts, n), counts.std / n, task.intercept)
+    classes = ClassBasis.from_shares(estimate_class_shares(counts, n), counts.std / n, task.intercept)
 
     # BOUND + SUMMARISE + PRIVATISE: means and deviations; then the correlations, unless noise would hide them
-    standard = scale_features(task, bounds, n, clip, for_moments, RARE)
+    standard = scale_features(task, bounds, n, clip, for_moments, RARE_INDICATOR_SPREAD)
     if _hides_correlations(task, for_look, n):
-        white, for_steps = Whitened.as_is(standard), [*for_steps, for_look]
+        white, for_steps = WhitenedRows.as_is(standard), [*for_steps, for_look]
     else:
-        white = _whiten(task, standard, for_look, n)
-    rows = Directions(white.image, task.width)
+        white = _whiten_rows(task, standard, for_look, n)
+    rows = RowDirections(white.image, task.width)
 
     # SUMMARISE + PRIVATISE + SOLVE: gradients, each where all before it have led
     curator.keep()
-    prior = Prior.by(white.sizes, white.average(bounds), n)
-    theta, kept = _follow(task, rows, classes, prior, n, for_steps)
+    prior = SlopePrior.for_rows(white.sizes, white.common_slopes(bounds), n)
+    theta, kept = _follow_gradients(task, rows, classes, prior, n, for_steps)
     theta = set_scale(curator, rows, classes, theta, n, for_scale)
 
     # SOLVE: in the coordinates of the bounds
     signal = 1 / (task.noise(theta.size) / n * math.sqrt(task.width))
-    scanty = signal < SCANTY or too_few(counts, task)
-    notes = ADAPTS, FEW if scanty else "", FAINT.format(kept) if kept < 0.5 else ""
-    task.note(*filter(None, (*notes, CLIPPED.format(clip) if standard.clips else "")))
-    return Fit(classes.theta(theta) @ white.matrix.T, bounds=bounds, narrow=standard.narrow)
+    scanty = signal < SCANTY or has_too_few_rows(counts, task)
+    notes = ADAPTS, FEW_NOTE if scanty else "", SHRUNK_NOTE.format(kept) if kept < 0.5 else ""
+    task.note(*filter(None, (*notes, CLIPPED_NOTE.format(clip) if standard.clips_features else "")))
+    return Fit(classes.expand(theta) @ white.matrix.T, bounds=bounds, narrow=standard.narrow)
 
 
 @dataclass(frozen=True, eq=False)
-class Whitened:
+class WhitenedRows:
     """Rows of about unit variance in every direction that could be seen.
 
     Attributes
@@ -134,72 +149,81 @@ class Whitened:
     turn: Floats
 
     @classmethod
-    def as_is(cls, standard: Standard) -> Whitened:
+    def as_is(cls, standard: StandardisedRows) -> WhitenedRows:
         """Standardised rows themselves."""
         d = len(standard.low)
         return cls(standard.rows, standard.frame, np.ones(d), np.eye(d))
 
-    def average(self, bounds: Bounds) -> Floats:
+    def common_slopes(self, bounds: Bounds) -> Floats:
         """The slopes with which all numbers speak for one class alike; indicators have none."""
-        numbers = ~indicators(bounds, True)
+        numbers = ~find_indicators(bounds, True)
         return np.asarray(self.turn @ numbers.astype(np.float64))
 
 
 def _hides_correlations(task: Task, share: Share, n: float) -> bool:
     d = task.width - task.intercept
-    noise = RADIUS**2 * task.width * task.noise(d * (d + 1) // 2, share) / n
-    return noise > BLIND * math.sqrt(task.width)
+    noise = LOOK_RADIUS**2 * task.width * task.noise(d * (d + 1) // 2, share) / n
+    return noise > LOOK_NOISE * math.sqrt(task.width)
 
 
-def _whiten(task: Task, standard: Standard, share: Share, n: float) -> Whitened:
+def _whiten_rows(task: Task, standard: StandardisedRows, share: Share, n: float) -> WhitenedRows:
     """The rows whitened as far as a noisy look at their second moments allows."""
     d = len(standard.low)
     features = replace(standard.rows, intercept=False)
-    query = BoundedSum(features, features, norm=RADIUS**2 * task.width, name=LOOK)
+    query = BoundedSum(features, features, norm=LOOK_RADIUS**2 * task.width, name=LOOK_NAME)
     look = task.curator.measure(query, share)
     noise = float(np.max(look.std)) / n
-    matrix, kept = shrunk_correlations(look.value / n, noise)
-    if not trusted(kept, d):
-        return Whitened.as_is(standard)
-    values, turned = whitening(matrix, max(LOOSE * kept * spectral(noise, d), 0.01))
+    matrix, kept = shrink_correlations(look.value / n, noise)
+    if not exceeds_noise(kept, d):
+        return WhitenedRows.as_is(standard)
+    values, turned = whiten_matrix(matrix, max(EIGENVALUE_FLOOR * kept * noise_spectral_norm(noise, d), 0.01))
     full = np.eye(task.width)
     full[task.intercept :, task.intercept :] = turned
     image = Mixed(standard.scaled, standard.frame @ full)
-    return Whitened(image, image.matrix, values, np.sqrt(values)[:, None] * (turned * np.sqrt(values)).T)
+    return WhitenedRows(image, image.matrix, values, np.sqrt(values)[:, None] * (turned * np.sqrt(values)).T)
 
 
-def _follow(
-    task: Task, rows: Directions, classes: Classes, prior: Prior, n: float, shares: Sequence[Share]
+def _follow_gradients(
+    task: Task, rows: RowDirections, classes: ClassBasis, prior: SlopePrior, n: float, shares: Sequence[Share]
 ) -> tuple[Floats, float]:
     """Where gradients lead, and how much was kept of the slopes that were found."""
-    reach = _reach(task, classes, n, shares)
-    theta, belief = classes.start(task.width), Belief.none(len(classes.basis.T), task.width)
+    reach = _choose_clip(task, classes, n, shares)
+    theta, belief = (
+        classes.start_coefficients(task.width),
+        GradientAverage.without_data(len(classes.basis.T), task.width),
+    )
     kept = 0.0
     for i, share in enumerate(shares, 1):
-        margins = Margins.of(classes, theta)
-        clip = reach * margins.residual
-        margins = replace(margins, longest=clip / math.sqrt(task.width))
-        query = gradient(rows, classes.theta(theta), clip, two if classes.two else many, f"round {i}")
+        margins = ScoreDistribution.from_coefficients(classes, theta)
+        clip = reach * margins.typical_residual
+        margins = replace(margins, residual_clip=clip / math.sqrt(task.width))
+        query = sum_gradients(
+            rows,
+            classes.expand(theta),
+            clip,
+            binary_residuals if classes.is_binary else multiclass_residuals,
+            f"round {i}",
+        )
         found = task.curator.measure(query, share)
-        pull = classes.fold(found.value.reshape(rows.width, -1).T) / n
+        pull = classes.project(found.value.reshape(rows.width, -1).T) / n
         noise = float(np.max(found.std)) / n
-        bend = classes.safe_bend(margins)
-        belief = belief.observe(classes.away(theta) + margins.newton(pull, bend), bend / noise)
+        bend = classes.damp_curvature(margins)
+        belief = belief.observe(classes.subtract_intercepts(theta) + margins.newton_step(pull, bend), bend / noise)
         guess, kept = prior.shrink(belief, bend, classes)
-        moved = _limit(guess - theta, theta, classes.first)
+        moved = _limit_step(guess - theta, theta, classes.n_intercepts)
         theta, belief = theta + moved, belief.forget(moved)
     return theta, kept
 
 
-def _reach(task: Task, classes: Classes, n: float, shares: Sequence[Share]) -> float:
+def _choose_clip(task: Task, classes: ClassBasis, n: float, shares: Sequence[Share]) -> float:
     """How long a row may count, from public numbers and how many rows there are; ρ is the noise in X'X over X'X."""
-    size = task.width * (1 if classes.two else len(classes.shares))
+    size = task.width * (1 if classes.is_binary else len(classes.shares))
     noise = sum(task.noise(size, share) ** -2 for share in shares) ** -0.5 / n
     rho = task.width * math.sqrt(2 * task.width) * noise
-    return min(max(CLIP * math.pow(rho, -0.25), LEAST_CLIP), MOST_CLIP) * math.sqrt(task.width)
+    return min(max(CLIP_LENGTHS * math.pow(rho, -0.25), CLIP_LEAST), CLIP_MOST) * math.sqrt(task.width)
 
 
-def _limit(move: Floats, theta: Floats, first: int) -> Floats:
+def _limit_step(move: Floats, theta: Floats, first: int) -> Floats:
     """A step no longer than curvature can be relied on."""
-    most = max(FAR, FARTHER * float(np.sqrt((theta[:, first:] ** 2).sum())))
+    most = max(STEP_LENGTH, STEP_SHARE * float(np.sqrt((theta[:, first:] ** 2).sum())))
     return move * min(1.0, most / max(float(np.sqrt((move**2).sum())), 1e-300))

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Directions:
+class RowDirections:
     """The image z/‖z‖ of rows with the vectors z that `image` gives; of width `width`.
 
     A little shorter than 1, that is, so that none is too long once it is rounded to its grid; `length` makes up for it.
@@ -27,17 +27,17 @@ class Directions:
 
     def __call__(self, batch: Batch) -> Floats:
         """One vector of length 1, or nearly so, per row."""
-        return self._made(batch)[0].T
+        return self._split_rows(batch)[0].T
 
-    def length(self, batch: Batch) -> Floats:
+    def measure_lengths(self, batch: Batch) -> Floats:
         """The length of each row's vector: what its direction is to be multiplied by."""
-        return self._made(batch)[1]
+        return self._split_rows(batch)[1]
 
-    def _made(self, batch: Batch) -> tuple[Floats, Floats]:
-        made: tuple[Floats, Floats] = batch.make_once((self, "made"), lambda: self._make(batch))
+    def _split_rows(self, batch: Batch) -> tuple[Floats, Floats]:
+        made: tuple[Floats, Floats] = batch.make_once((self, "made"), lambda: self._compute_split(batch))
         return made
 
-    def _make(self, batch: Batch) -> tuple[Floats, Floats]:
+    def _compute_split(self, batch: Batch) -> tuple[Floats, Floats]:
         z = np.ascontiguousarray(np.asarray(self.image(Batch(batch.X, batch.y)), np.float64).T)
         length = np.sqrt(halved(z * z)) * (1 + self.grid.spare(self.width))
         z /= np.maximum(length, 1e-300)
@@ -48,24 +48,24 @@ class Directions:
         """The grid that directions are put on."""
         return Lattice.of(1.0, BITS, self.width)
 
-    def margins(self, batch: Batch, slope: Slope) -> Floats:
+    def compute_margins(self, batch: Batch, slope: Slope) -> Floats:
         """θ·z of each row, for each θ of a slope on `grid`: an exact product, so that it is the row's own."""
         grid = self.grid
         z, _ = batch.make_once(
             (self, grid, 2, False), lambda: grid.quantise(self(batch), 2, False, batch.missing_targets)
         )
-        return np.asarray(slope.line(z) * self.length(batch))
+        return np.asarray(slope.line(z) * self.measure_lengths(batch))
 
 
-def gradient(directions: Directions, theta: Floats, clip: float, residuals: Residuals, name: str) -> BoundedSum:
+def sum_gradients(directions: RowDirections, theta: Floats, clip: float, residuals: Residuals, name: str) -> BoundedSum:
     """Σ z ⊗ r over rows, with r the residuals at theta, each row's product clipped to norm `clip`."""
     slope = directions.grid.slope(theta)
 
     def right(batch: Batch) -> Floats:
         assert batch.y is not None
-        r = residuals(directions.margins(batch, slope), batch.y)
+        r = residuals(directions.compute_margins(batch, slope), batch.y)
         size = np.abs(r) if r.ndim == 1 else np.sqrt(halved(r.T * r.T))
-        scale = np.minimum(directions.length(batch), clip / np.maximum(size, 1e-300))
+        scale = np.minimum(directions.measure_lengths(batch), clip / np.maximum(size, 1e-300))
         return r * (scale if r.ndim == 1 else scale[:, None])
 
     return BoundedSum(directions, right, norm=clip, left_norm=1.0, name=name)
@@ -74,17 +74,19 @@ def gradient(directions: Directions, theta: Floats, clip: float, residuals: Resi
 Residuals = Callable[[Floats, Floats], Floats]
 
 
-def two(margins: Floats, y: Floats) -> Floats:
+def binary_residuals(margins: Floats, y: Floats) -> Floats:
     """Of two classes: the second's indicator less its probability."""
     return -slope_of_log(margins[0], y)
 
 
-def many(margins: Floats, y: Floats) -> Floats:
+def multiclass_residuals(margins: Floats, y: Floats) -> Floats:
     """Of several classes: their indicators less their probabilities, one column each."""
     return -slope_of_softmax(margins, y).T + np.where(np.isfinite(y), 0.0, np.nan)[:, None]
 
 
-def level_and_scale(directions: Directions, theta: Floats, levels: int, length: float, clip: float) -> BoundedSum:
+def sum_level_and_scale(
+    directions: RowDirections, theta: Floats, levels: int, length: float, clip: float
+) -> BoundedSum:
     """Σ (r, s·r/length) over rows, with r the residuals at theta and s the scores without their level.
 
     Of several classes r has one entry each, and s·r is added up over them; without levels s·r/length alone. Each row's
@@ -92,11 +94,11 @@ def level_and_scale(directions: Directions, theta: Floats, levels: int, length: 
     """
     slope = directions.grid.slope(theta)
     level = theta[:, 0] if levels else np.zeros(len(theta))
-    residuals = two if len(theta) == 1 else many
+    residuals = binary_residuals if len(theta) == 1 else multiclass_residuals
 
     def image(batch: Batch) -> Floats:
         assert batch.y is not None
-        margins = directions.margins(batch, slope)
+        margins = directions.compute_margins(batch, slope)
         r = np.atleast_2d(residuals(margins, batch.y).T)
         scale = halved(r * (margins - level[:, None])) / length
         return np.asarray(np.vstack([r, scale[None]]) if levels else scale[None]).T

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from discreet.budget import radial
 from discreet.curator.task import Task
-from discreet.models.logistic.class_counts import FEW, class_counts, too_few, total_rows
-from discreet.models.logistic.directions import Directions, gradient, many, two
+from discreet.models.logistic.class_counts import FEW_NOTE, count_classes, estimate_rows, has_too_few_rows
+from discreet.models.logistic.directions import RowDirections, binary_residuals, multiclass_residuals, sum_gradients
 from discreet.models.shared.linear_fit import ADAPTS, Fit
-from discreet.models.shared.scaling import around_zero
+from discreet.models.shared.scaling import centre_at_zero
 from discreet.query.images import Scaled
 
 Floats = NDArray[np.float64]
@@ -21,7 +21,7 @@ COUNTS, ROUNDS, ROUNDS_PURE = 0.02, 30, 5
 STEP = 8.0  # for the average gradient of rows in the unit ball
 
 
-def gradient_descent(task: Task, rounds: int | None = None) -> Fit:
+def fit_gradient_descent(task: Task, rounds: int | None = None) -> Fit:
     """Noisy gradients of all rows, features scaled into [-1, 1], from zero; the second half of the steps is averaged.
 
     References
@@ -30,26 +30,28 @@ def gradient_descent(task: Task, rounds: int | None = None) -> Fit:
     """
     rounds = rounds or (ROUNDS_PURE if task.budget.pure else ROUNDS)
     bounds, (for_counts, *for_steps) = task.deal(radial(COUNTS), *[radial((1 - COUNTS) / rounds)] * rounds)
-    bounds = bounds if task.intercept else around_zero(bounds)
+    bounds = bounds if task.intercept else centre_at_zero(bounds)
 
     # BOUND + SUMMARISE + PRIVATISE: the number of rows, then gradients, each at most as long as a row
-    counts = class_counts(task.curator, for_counts, len(bounds.classes or ()))
-    rows = Directions(Scaled.by(bounds, task.intercept), task.width)
-    n, classes = total_rows(counts.total, task.n), len(counts.value)
+    counts = count_classes(task.curator, for_counts, len(bounds.classes or ()))
+    rows = RowDirections(Scaled.by(bounds, task.intercept), task.width)
+    n, classes = estimate_rows(counts.total, task.n), len(counts.value)
     theta, places = np.zeros((1 if classes == 2 else classes, task.width)), []
     task.curator.keep()
     for i, share in enumerate(for_steps, 1):
-        query = gradient(rows, theta, math.sqrt(task.width), two if classes == 2 else many, f"round {i}")
+        query = sum_gradients(
+            rows, theta, math.sqrt(task.width), binary_residuals if classes == 2 else multiclass_residuals, f"round {i}"
+        )
         found = task.curator.measure(query, share)
-        theta = theta + STEP / task.width * centred(np.asarray(found.value).reshape(task.width, -1).T) / n
+        theta = theta + STEP / task.width * centre_gradients(np.asarray(found.value).reshape(task.width, -1).T) / n
         places.append(theta)
 
     # SOLVE: the second half of the steps, averaged
     theta = np.mean(places[rounds // 2 :], axis=0)
-    task.note(*((ADAPTS, FEW) if too_few(counts, task) else (ADAPTS,)))
+    task.note(*((ADAPTS, FEW_NOTE) if has_too_few_rows(counts, task) else (ADAPTS,)))
     return Fit(theta, bounds=bounds, narrow=bounds)
 
 
-def centred(move: Floats) -> Floats:
+def centre_gradients(move: Floats) -> Floats:
     """Gradients of all classes add up to zero: what does not is noise."""
     return move if len(move) == 1 else np.asarray(move - move.mean(axis=0))

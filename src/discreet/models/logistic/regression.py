@@ -16,8 +16,8 @@ from discreet.errors import NotSupported
 from discreet.models import erm
 from discreet.models.erm.problem import Unit
 from discreet.models.logistic import auto
-from discreet.models.logistic.gradient_descent import gradient_descent
-from discreet.models.logistic.quadratic import quadratic
+from discreet.models.logistic.gradient_descent import fit_gradient_descent
+from discreet.models.logistic.quadratic import fit_quadratic
 from discreet.models.sgd import SGDClassifier
 from discreet.models.shared.classifier import LinearClassifier
 from discreet.models.shared.parameters import estimator
@@ -97,7 +97,7 @@ class LogisticRegression(LinearClassifier):
     (True, (5000, 2))
     """
 
-    wider = '; or method="objective" (delta > 0) or "objective-pure", which take any number'
+    wider_hint = '; or method="objective" (delta > 0) or "objective-pure", which take any number'
     narrow_: Bounds | None = field(init=False)
     _unit: Unit | None = field(init=False)
 
@@ -117,10 +117,10 @@ class LogisticRegression(LinearClassifier):
     def _n_is_limit(self) -> bool:
         return self.method in MINIMUM
 
-    def _widest(self) -> int | None:
-        return None if self.method in MINIMUM else super()._widest()
+    def _limit_columns(self) -> int | None:
+        return None if self.method in MINIMUM else super()._limit_columns()
 
-    def _budget(self) -> Budget:
+    def _read_budget(self) -> Budget:
         if self.method not in get_args(Method):
             raise ValueError(f"The `method` of LogisticRegression is one of {get_args(Method)}. Got {self.method!r}.")
         if self.method in MINIMUM and not self.fit_intercept:
@@ -129,41 +129,45 @@ class LogisticRegression(LinearClassifier):
             check_whole("", "rounds", self.rounds, 1, 10_000, optional=True)
         if self.clip is not None:
             check_positive("", "clip", self.clip, optional=True)
-        return super()._budget()
+        return super()._read_budget()
 
     def _fit(self, task: Task) -> None:
         self.narrow_, self._unit = None, None
         if self.method == "sgd":
-            self._by_lots(task)
+            self._fit_by_lots(task)
         elif self.method in MINIMUM:
-            self._by_minimum(task, MINIMUM[self.method])
+            self._fit_minimum(task, MINIMUM[self.method])
         else:
-            self._by_descent(task)
+            self._fit_descent(task)
 
-    def _by_descent(self, task: Task) -> None:
+    def _fit_descent(self, task: Task) -> None:
         if self.method == "auto":
-            fit = auto.fit(task, self.clip, self.rounds)
+            fit = auto.fit_logistic(task, self.clip, self.rounds)
         else:
-            fit = quadratic(task, self.clip) if self.method == "quadratic" else gradient_descent(task, self.rounds)
+            fit = (
+                fit_quadratic(task, self.clip)
+                if self.method == "quadratic"
+                else fit_gradient_descent(task, self.rounds)
+            )
         assert fit.bounds is not None
         slopes = fit.theta[:, task.intercept :] / fit.bounds.half
         levels = fit.theta[:, 0] if task.intercept else np.zeros(len(fit.theta))
         self.coef_, self.intercept_ = slopes, levels - slopes @ fit.bounds.centre
         self.narrow_ = fit.narrow
 
-    def _by_minimum(self, task: Task, method: Callable[[Task, erm.Objective], Any]) -> None:
+    def _fit_minimum(self, task: Task, method: Callable[[Task, erm.Objective], Any]) -> None:
         theta = method(task, erm.Objective(erm.Logistic()))
         self._unit = unit = Unit.by(self.bounds_)
         self.coef_, self.intercept_ = unit.units(theta)
 
-    def _by_lots(self, task: Task) -> None:
+    def _fit_by_lots(self, task: Task) -> None:
         names = "epsilon", "delta", "fit_intercept", "neighbours", "unit", "max_rows_per_unit", "n", "bounds", "classes"
         noise: Any = "pure" if task.budget.pure else "gaussian"
         inner = SGDClassifier(noise=noise, **{name: getattr(self, name) for name in names})
-        inner._fit(replace(task, settle=inner._settle))
+        inner._fit(replace(task, settle=inner._settle_bounds))
         self.coef_, self.intercept_ = inner.coef_, inner.intercept_
         self.classes_, self.bounds_ = inner.classes_, inner.bounds_
 
-    def _length(self, X: Any) -> Any:
+    def _measure_lengths(self, X: Any) -> Any:
         """The length of the scaled row, for the three minima, which are trained on rows of length 1."""
         return None if self._unit is None else self._unit.lengths(X)

@@ -7,8 +7,8 @@ import numpy as np
 from discreet.bounds import Bounds
 from discreet.budget import Share
 from discreet.curator.task import Task
-from discreet.models.logistic.feature_moments import Expected, shrunk_moments
-from discreet.models.shared.scaling import Standard, indicators, standardised
+from discreet.models.logistic.feature_moments import ExpectedMoments, shrink_moments
+from discreet.models.shared.scaling import StandardisedRows, find_indicators, standardise_features
 from discreet.query.images import Scaled
 from discreet.query.moment_sums import Powers
 
@@ -18,14 +18,14 @@ NAME = "means and squares"
 
 def scale_features(
     task: Task, bounds: Bounds, n: float, clip: float | None, share: Share, rare: float = 0.0
-) -> Standard:
+) -> StandardisedRows:
     """Each feature by its own mean and deviation, as far as noise lets one see them.
 
     `rare` is added to the deviation of an indicator, at right angles: a rare one is then no longer than others.
     """
     found = task.curator.measure(Powers(Scaled.by(bounds, False), name=NAME), share)
     means, squares = np.split(np.asarray(found.value) / n, [len(bounds.lower)])
-    expected = Expected.by(bounds, task.intercept)
-    centre, spread = shrunk_moments(means, squares, float(np.max(found.std)) / n, expected, task.intercept)
-    spread = np.where(indicators(bounds, task.intercept), np.hypot(spread, rare), spread)
-    return standardised(bounds, task.intercept, clip, centre, spread)
+    expected = ExpectedMoments.from_bounds(bounds, task.intercept)
+    centre, spread = shrink_moments(means, squares, float(np.max(found.std)) / n, expected, task.intercept)
+    spread = np.where(find_indicators(bounds, task.intercept), np.hypot(spread, rare), spread)
+    return standardise_features(bounds, task.intercept, clip, centre, spread)

@@ -58,18 +58,18 @@ class TableNB(NaiveBayes):
         """Whether all features are numbers."""
         return self.categories is None
 
-    def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
+    def _collect_facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
         self.categories_ = lists_of(type(self).__name__, self.categories, rows.width, rows.columns)
-        public = super()._facts(rows, budget)
+        public = super()._collect_facts(rows, budget)
         if public["bounds"] is None and None not in self.categories_:  # there is nothing to be found
             public["bounds"] = Bounds(*zip(*map(_range, self.categories_), strict=True))
         return public
 
-    def _public(self, rows: Rows) -> Bounds:
+    def _check_bounds(self, rows: Rows) -> Bounds:
         """Bounds of all columns; by their names, those of numbers are enough."""
         given, names = self.bounds, rows.columns
         if not isinstance(given, Bounds) or given.columns is None or names is None:
-            return super()._public(rows)
+            return super()._check_bounds(rows)
         ranges = dict(zip(given.columns, zip(given.lower.tolist(), given.upper.tolist(), strict=True), strict=True))
         known = {name: _range(one) for name, one in zip(names, self.categories_, strict=True) if one is not None}
         return Bounds(ranges | known, target=given.target, classes=given.classes).matched(rows.width, names)
@@ -151,7 +151,7 @@ class TableNB(NaiveBayes):
     def _numbers_of(self, X: Any) -> Floats:
         """Rows to predict for, with categories as their places."""
         if all(known is None for known in self.categories_):
-            return np.asarray(self._checked(X), np.float64)
+            return np.asarray(self._check_rows(X), np.float64)
         if isinstance(self.unit, str) and self.unit in getattr(X, "columns", ()):
             X, _ = apart(X, self.unit)
         rows = in_memory(X, numeric=False)
@@ -292,8 +292,8 @@ class MixedNB(TableNB):
     edges: Sequence[Sequence[float] | None] | None = None
     edges_: list[Edges | None] = field(init=False)
 
-    def _budget(self) -> Budget:
-        budget = super()._budget()
+    def _read_budget(self) -> Budget:
+        budget = super()._read_budget()
         if self.numbers not in get_args(Numbers):
             raise ValueError(f"The `numbers` of MixedNB are 'histogram' or 'gaussian'. Got {self.numbers!r}.")
         check_whole("MixedNB", "n_bins", self.n_bins, 2, FINE)
@@ -301,10 +301,10 @@ class MixedNB(TableNB):
             refuse_edges(one)
         return budget
 
-    def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
+    def _collect_facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
         if self.edges is not None and len(self.edges) != rows.width:
             raise ValueError(f"The `edges` of MixedNB must be one list, or None, for each of {rows.width} columns.")
-        return super()._facts(rows, budget)
+        return super()._collect_facts(rows, budget)
 
     def _bin_count(self) -> int:
         return self.n_bins

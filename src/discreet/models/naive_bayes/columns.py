@@ -13,7 +13,7 @@ from discreet.bounds import Bounds
 from discreet.labels import codes_of, listed
 from discreet.models.naive_bayes.gaussian import Moments, class_of
 from discreet.models.shared.bins import codes_between
-from discreet.models.shared.encoder import numbers_of
+from discreet.models.shared.encoder import parse_numbers
 from discreet.query import Batch, BoundedSum, OneHot
 
 Floats = NDArray[np.float64]
@@ -101,7 +101,7 @@ class Places:
 
     def __call__(self, batch: Batch) -> Floats:
         columns = [
-            numbers_of(cells) if known is None else _places(cells, known)
+            parse_numbers(cells) if known is None else _places(cells, known)
             for cells, known in zip(batch.X.T, self.lists, strict=True)
         ]
         return np.column_stack([np.empty((len(batch.X), 0)), *columns])

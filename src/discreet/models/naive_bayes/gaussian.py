@@ -94,11 +94,11 @@ class GaussianNB(NaiveBayes):
         self.theta_, self.var_ = middle + half * mean, half**2 * variance
 
     def _likelihood(self, X: Any) -> Floats:
-        rows = self._checked(X)
+        rows = self._check_rows(X)
         inside = np.clip(np.where(np.isfinite(rows), rows, np.nan), self.bounds_.lower, self.bounds_.upper)
         return log_normal(inside, self.theta_, self.var_)
 
-    def _coordinates(self, rows: Any) -> int:
+    def _count_coordinates(self, rows: Any) -> int:
         return 1 + 2 * int(rows.width)
 
 

@@ -26,7 +26,7 @@ from discreet.models.online.learners import Ftrl, Game, Giga, Igd, Learner
 from discreet.models.online.row_gradients import Loss, Shrunk
 from discreet.models.online.running_sums import Roots, Tree
 from discreet.models.online.stream import NOTE, Stream, coded
-from discreet.models.shared.attempts import Undone
+from discreet.models.shared.attempts import RestoreOnError
 from discreet.models.shared.classifier import LinearClassifier
 from discreet.models.shared.parameters import estimator
 from discreet.query import BoundedSum, OneHot
@@ -149,7 +149,7 @@ class OnlineClassifier(LinearClassifier):
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Learn from all rows in `horizon` rounds, from scratch; each row goes to one of them by a coin of its own."""
-        with Undone(self):
+        with RestoreOnError(self):
             self._forget()
             return super().fit(X, y, **options)
 
@@ -172,17 +172,17 @@ class OnlineClassifier(LinearClassifier):
                     "This stream was left behind when the model was pickled: it predicts, but cannot go on. Hint: go "
                     "on with the model that was pickled, or start another stream with `fit`."
                 )
-            with Undone(self) as before:
+            with RestoreOnError(self) as before:
                 public = {} if classes is None or self._stated_classes() is not None else {"classes": ordered(classes)}
                 seen, budget = self._learn_from(before, X, y, options, rounds=1, **public)
-            return self._conclude(X, seen, budget)
-        with Undone(self):
+            return self._finish_fit(X, seen, budget)
+        with RestoreOnError(self):
             return self._round(stream, X, y, options)
 
     def _round(self, stream: Stream, X: Any, y: Any, options: dict[str, Any]) -> Self:
         """A round after the first."""
         stream.refuse_more()
-        self._refuse(options, y, is_rows(X))
+        self._refuse_arguments(options, y, is_rows(X))
         if not is_rows(X):
             validate_data(self, X, skip_check_array=True, reset=False)
         rows = coded(X, y, self.classes_.tolist())
@@ -260,15 +260,15 @@ class OnlineClassifier(LinearClassifier):
             return max(1.0, self.n / self.horizon)  # that of the whole stream
         return None if task.n is None else max(1.0, task.n / task.rounds)
 
-    def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
-        return super()._facts(rows, budget) | {"rounds": self.horizon}
+    def _collect_facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
+        return super()._collect_facts(rows, budget) | {"rounds": self.horizon}
 
     def _forget(self) -> None:
         for name in ("_stream", "rounds_"):
             self.__dict__.pop(name, None)
 
-    def _budget(self) -> Budget:
-        budget = super()._budget()
+    def _read_budget(self) -> Budget:
+        budget = super()._read_budget()
         for name, choices in (("method", get_args(Method)), ("loss", get_args(Loss))):
             if getattr(self, name) not in choices:
                 raise ValueError(

@@ -65,7 +65,7 @@ class Losses:
 def scored(estimator: Any) -> dict[str, Any]:
     """What losses are counted in, from the public facts of an estimator; an error if there are none."""
     bounds = estimator.bounds
-    if estimator.labelled:
+    if estimator.has_labels:
         classes: Sequence[Any] | None = estimator.classes if estimator.classes is not None else None
         classes = classes if classes is not None else bounds.classes if bounds is not None else None
         if classes is None:

@@ -23,11 +23,11 @@ def best_on_public(
     fewer public rows than private ones it leans to settings for more noise than there will be.
     """
     X, y = data
-    rows = in_memory(X, y, labels=estimator.labelled)
+    rows = in_memory(X, y, labels=estimator.has_labels)
     dealt = list(rows.split_into_blocks(folds, Coins.draw_key(rng)))
     total = np.zeros(len(settings))
     for held in range(folds):
-        rest = _joined([block for i, block in enumerate(dealt) if i != held], estimator.labelled)
+        rest = _joined([block for i, block in enumerate(dealt) if i != held], estimator.has_labels)
         n = None if estimator.n is None else rest.count_replace_one()  # public, as the private fit's is
         made = [candidate(estimator, setting, estimator.epsilon, estimator.delta, n) for setting in settings]
         losses = Losses(tuple(fitted(model, rest, rng) for model in made), **scale)

@@ -63,7 +63,7 @@ def probe(model: Any, width: int, method: str, columns: tuple[str, ...] | None =
 
 def _is_linear_classifier(model: Any) -> bool:
     plain = isinstance(model, LinearClassifier) and _plain(model, "decision_function", LinearClassifier)
-    return plain and _plain(model, "_within", PrivateClassifier) and len(model.classes_) > 1
+    return plain and _plain(model, "_clip_rows", PrivateClassifier) and len(model.classes_) > 1
 
 
 def _plain(model: Any, method: str, owner: type) -> bool:
@@ -79,9 +79,9 @@ def _is_line(model: Any) -> bool:
 def _scores(model: Any, X: NDArray[Any]) -> Floats:
     if len(X) == 0:
         return np.empty((len(model.coef_), 0))
-    rows = model._within(X)
+    rows = model._clip_rows(X)
     sums = [halved(rows.T * row[:, None]) + b for row, b in zip(model.coef_, model.intercept_, strict=True)]
-    length = model._length(rows)
+    length = model._measure_lengths(rows)
     return np.stack(sums) if length is None else np.stack(sums) / length
 
 

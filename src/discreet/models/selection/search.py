@@ -38,8 +38,8 @@ from discreet.models.selection.repeats import Repeats
 from discreet.models.selection.subsets import Subsets
 from discreet.models.selection.trial_plan import Planner
 from discreet.models.selection.trials import Law, law_of
-from discreet.models.shared.attempts import Undone
-from discreet.models.shared.classifier import tell_of_few
+from discreet.models.shared.attempts import RestoreOnError
+from discreet.models.shared.classifier import warn_of_few_rows
 from discreet.models.shared.estimator import PrivateEstimator
 from discreet.models.shared.parameters import hint_at_names
 
@@ -191,19 +191,19 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         self._check()
         if self.strategy != "public":
             return super().fit(X, y, **options)
-        with Undone(self):
+        with RestoreOnError(self):
             budget, rows = self._on_public(X, y, options)
         self._warn_after(budget, rows)
         return self
 
     def _warn_after(self, budget: Budget, rows: Rows) -> None:
-        tell_of_few(self)
+        warn_of_few_rows(self)
 
     def _on_public(self, X: Any, y: Any, options: dict[str, Any]) -> tuple[Budget, Rows]:
         """The choice costs nothing, and is the same whenever it is made: what is charged then is one fit."""
-        self._refuse(options, y, is_rows(X))
-        budget = self._budget()
-        rows = as_rows(X, y, labels=self.labelled, unit=self.unit)
+        self._refuse_arguments(options, y, is_rows(X))
+        budget = self._read_budget()
+        rows = as_rows(X, y, labels=self.has_labels, unit=self.unit)
         estimator = candidate(self.estimator, {}, budget.epsilon, budget.delta, self.n)
         with quiet():
             rng = noise_source(0 if self.random_state is None else self.random_state)
@@ -268,7 +268,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
 
     def _schema(self, curator: Curator, rows: int | None) -> Schema:
         """The table without its rows."""
-        return Schema(curator.width, curator.columns, rows, self.labelled)
+        return Schema(curator.width, curator.columns, rows, self.has_labels)
 
     def _law(self, budget: Budget) -> Law:
         """The law of the number of trials."""
@@ -304,28 +304,28 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         law_of(self.trials, self.eta)
         scored(estimator)
 
-    def _widest(self) -> int | None:
+    def _limit_columns(self) -> int | None:
         return None  # each candidate sees to it
 
     def _refuse_schema(self, rows: Rows, y: Any) -> None:
         super()._refuse_schema(rows, y)
-        if self.labelled:
+        if self.has_labels:
             refuse_kind(
                 type(self).__name__, rows.make_empty_batch().y if y is None else y, scored(self.estimator)["classes"]
             )
 
-    def _budget(self) -> Budget:
+    def _read_budget(self) -> Budget:
         estimator = self.estimator
         epsilon = estimator.epsilon if self.epsilon is None else self.epsilon
         delta = estimator.delta if self.delta is None else self.delta
         self.candidates_ = listed(self.param_grid, self.param_distributions, self.n_iter)
-        budgets = [candidate(estimator, s, epsilon, delta, estimator.n)._budget() for s in self.candidates_]
+        budgets = [candidate(estimator, s, epsilon, delta, estimator.n)._read_budget() for s in self.candidates_]
         budget = Budget(epsilon, delta, budgets[0].neighbours, unit_name(self.unit))
         check_unit(type(self).__name__, budget, self.unit, self.max_rows_per_unit, self.n)
         return budget
 
-    def _public(self, rows: Rows) -> Bounds:
-        bounds: Bounds = self.estimator._public(rows)
+    def _check_bounds(self, rows: Rows) -> Bounds:
+        bounds: Bounds = self.estimator._check_bounds(rows)
         return bounds
 
     @property
@@ -359,9 +359,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         return self.estimator.classes
 
     @property
-    def labelled(self) -> bool:  # type: ignore[override]
+    def has_labels(self) -> bool:  # type: ignore[override]
         """Whether targets are classes."""
-        return bool(self.estimator.labelled)
+        return bool(self.estimator.has_labels)
 
     @property
     def classes_(self) -> Any:

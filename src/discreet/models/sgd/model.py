@@ -19,7 +19,7 @@ from discreet.models.sgd.row_gradients import Design
 from discreet.models.sgd.schedule import Rate
 from discreet.models.shared.classifier import LinearClassifier
 from discreet.models.shared.estimator import PrivateEstimator, PrivateRegressor
-from discreet.models.shared.losses import loss_of
+from discreet.models.shared.losses import make_loss
 from discreet.models.shared.parameters import estimator
 from discreet.progress import Bar
 from discreet.query import Batch
@@ -131,13 +131,13 @@ class SGDClassifier(StochasticDescent, LinearClassifier):
 
     loss: Literal["log", "hinge"] = "log"
 
-    def _budget(self) -> Budget:
+    def _read_budget(self) -> Budget:
         one_of(self, "loss", ("log", "hinge"))
-        return promised(self, super()._budget())
+        return promised(self, super()._read_budget())
 
     def _fit(self, task: Task) -> None:
         def design(bounds: Bounds) -> Design:
-            loss = loss_of(self.loss, len(self.classes_))
+            loss = make_loss(self.loss, len(self.classes_))
             return Design.of(bounds, bool(self.fit_intercept), lambda batch: np.asarray(batch.y), loss)
 
         self.coef_, self.intercept_, self.n_iter_ = descended(self, task, design, Design.in_units)
@@ -198,17 +198,17 @@ class SGDRegressor(StochasticDescent, PrivateRegressor):
     loss: Literal["squared", "huber"] = "squared"
     huber: float = 0.1
 
-    def _budget(self) -> Budget:
+    def _read_budget(self) -> Budget:
         one_of(self, "loss", ("squared", "huber"))
         check_positive("SGDRegressor", "huber", self.huber)
-        return promised(self, super()._budget())
+        return promised(self, super()._read_budget())
 
     def _fit(self, task: Task) -> None:
         def design(bounds: Bounds) -> Design:
             def target(batch: Batch) -> Floats:
                 return bounds.scale_target(np.asarray(batch.y))
 
-            return Design.of(bounds, bool(self.fit_intercept), target, loss_of(self.loss, width=float(self.huber)))
+            return Design.of(bounds, bool(self.fit_intercept), target, make_loss(self.loss, width=float(self.huber)))
 
         def units(design: Design, theta: Floats) -> tuple[Floats, float]:
             coef, intercept = design.in_units(theta)

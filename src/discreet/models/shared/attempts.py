@@ -16,7 +16,7 @@ from discreet.ledger import Ledger
 from discreet.ledger.retrying import Attempt, Overtaken, Retrying
 
 
-class Undone:
+class RestoreOnError:
     """A context in which an estimator is changed altogether or, if anything is raised, not at all.
 
     What a failed fit had measured until then is nowhere to be read: not in the estimator, and, where reading failed or
@@ -41,7 +41,7 @@ class Undone:
             raise error.with_traceback(None)
 
 
-def begun(estimator: Any, ledger: Ledger, budget: Budget, rows: Any) -> Attempt | None:
+def begin_attempt(estimator: Any, ledger: Ledger, budget: Budget, rows: Any) -> Attempt | None:
     """The fit as an attempt, if the ledger is a retrying one; raises, before any charge, if it cannot be stored."""
     if not isinstance(ledger, Retrying):
         return None
@@ -52,21 +52,23 @@ def begun(estimator: Any, ledger: Ledger, budget: Budget, rows: Any) -> Attempt 
     attempt = ledger.attempt(type(estimator), parameters, rows, budget)
     if attempt.stored is None:
         if type(estimator).__module__.split(".")[0] != "discreet":
-            _rehearse(estimator, rows)
+            _rehearse_storing(estimator, rows)
         calls = getattr(estimator, "callback", None) is not None and not estimator.calls_by_task
-        if calls or estimator._watched("progress"):
-            _show(attempt)  # how many steps there are may have been learnt; when it calls back, nobody but it knows
+        if calls or estimator._is_watched("progress"):
+            _show_attempt(
+                attempt
+            )  # how many steps there are may have been learnt; when it calls back, nobody but it knows
     return attempt
 
 
-def _show(attempt: Attempt) -> None:
+def _show_attempt(attempt: Attempt) -> None:
     try:
         attempt.show()
     except Overtaken as other:
         attempt.stored = other.released
 
 
-def _rehearse(estimator: Any, rows: Any) -> None:
+def _rehearse_storing(estimator: Any, rows: Any) -> None:
     """Raise if what a fit sets has no stable form, as a fit on no rows tells."""
     name, empty = type(estimator).__name__, rows.make_empty_batch()
     without = {"ledger", "callback", "unit", "max_rows_per_unit"} & set(estimator.get_params(deep=False))
@@ -74,7 +76,7 @@ def _rehearse(estimator: Any, rows: Any) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            dump(learnt(copy.fit(Memory(empty.X, empty.y, labels=copy.labelled))))
+            dump(collect_fitted_state(copy.fit(Memory(empty.X, empty.y, labels=copy.has_labels))))
     except Exception as error:
         raise ValueError(
             f"{name} cannot be retried: a fit on no rows, to see what would be stored, says: {error}. Hint: give it "
@@ -82,7 +84,7 @@ def _rehearse(estimator: Any, rows: Any) -> None:
         ) from None
 
 
-def learnt(estimator: Any) -> dict[str, Any]:
+def collect_fitted_state(estimator: Any) -> dict[str, Any]:
     """What a fit has set: public names end with _, private ones begin with it."""
     parameters = estimator.get_params(deep=False)
     state = {name: value for name, value in attributes(estimator).items() if name not in parameters}

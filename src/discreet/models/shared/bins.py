@@ -45,10 +45,10 @@ def find_edges(curator: Curator, share: Share, bounds: Bounds, columns: Sequence
     noisy = np.asarray(curator.measure(query, share).value).reshape(len(columns), FINE)
 
     # SOLVE
-    return [start + width * _cuts(column, bins) for column, start, width in zip(noisy, low, step, strict=True)]
+    return [start + width * _place_cuts(column, bins) for column, start, width in zip(noisy, low, step, strict=True)]
 
 
-def _cuts(counts: Floats, bins: int) -> Floats:
+def _place_cuts(counts: Floats, bins: int) -> Floats:
     """Where bins of about as many rows each end, in cells; what a full cell has too many, the others do not lack."""
     rows = np.diff(np.maximum.accumulate(np.maximum(np.cumsum(counts), 0.0)), prepend=0.0)
     if rows.sum() <= 0:

@@ -35,7 +35,7 @@ SCANTY = 1.8  # the same, in lengths of the noise of all coordinates
 FEW = "too few rows"
 
 
-def tell_of_few(estimator: PrivateEstimator) -> None:
+def warn_of_few_rows(estimator: PrivateEstimator) -> None:
     """Warn of too few rows, where a note of the release says so."""
     few = [note for note in estimator.release_.notes if FEW in note]
     if few:
@@ -61,10 +61,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     classes: Sequence[Any] | None = None
     classes_: NDArray[Any] = field(init=False)
-    labelled = True
+    has_labels = True
 
-    def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
-        public = super()._facts(rows, budget)
+    def _collect_facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
+        public = super()._collect_facts(rows, budget)
         given = self._stated_classes()
         return public | {"target": "class", "classes": None if given is None else ordered(given)}
 
@@ -74,12 +74,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             return self.classes
         return self.bounds.classes if isinstance(self.bounds, Bounds) else None
 
-    def _settle(self, curator: Curator, bounds: Bounds) -> Bounds:
+    def _settle_bounds(self, curator: Curator, bounds: Bounds) -> Bounds:
         """Keep bounds and classes; from here on a row's target is the place of its class."""
         assert bounds.classes is not None
         self.classes_ = as_array(bounds.classes)
         curator.label(self.classes_.tolist())
-        return super()._settle(curator, bounds)
+        return super()._settle_bounds(curator, bounds)
 
     def _refuse_schema(self, rows: Rows, y: Any) -> None:
         super()._refuse_schema(rows, y)
@@ -87,8 +87,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         if given is not None:
             refuse_kind(type(self).__name__, rows.make_empty_batch().y if y is None else y, given)
 
-    def _budget(self) -> Budget:
-        budget = super()._budget()
+    def _read_budget(self) -> Budget:
+        budget = super()._read_budget()
         if self.classes is not None:
             refuse_classes(type(self).__name__, self.classes)
         if self._stated_classes() is None and budget.pure:
@@ -98,14 +98,14 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             )
         return budget
 
-    def _warn(self, budget: Budget, rows: Rows) -> None:
-        super()._warn(budget, rows)
-        if scanty := self._scanty(budget, rows):
+    def _warn_before(self, budget: Budget, rows: Rows) -> None:
+        super()._warn_before(budget, rows)
+        if scanty := self._describe_scarcity(budget, rows):
             warnings.warn(f"{type(self).__name__} has {scanty}", NoiseWarning, stacklevel=outside())
 
-    def _scanty(self, budget: Budget, rows: Rows) -> str:
+    def _describe_scarcity(self, budget: Budget, rows: Rows) -> str:
         """What public numbers tell of too much noise; empty where they tell of none."""
-        n, d = public_count(budget, rows, self.n), self._coordinates(rows)
+        n, d = public_count(budget, rows, self.n), self._count_coordinates(rows)
         event: Event = Pure(budget.epsilon)
         if not budget.pure:
             event = Gaussian(noise_multiplier(budget.epsilon, budget.delta))
@@ -122,13 +122,13 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             )
         return ""
 
-    def _coordinates(self, rows: Rows) -> int:
+    def _count_coordinates(self, rows: Rows) -> int:
         """How many numbers are learnt for a class."""
         return rows.width
 
     def _warn_after(self, budget: Budget, rows: Rows) -> None:
-        if not self._scanty(budget, rows):
-            tell_of_few(self)
+        if not self._describe_scarcity(budget, rows):
+            warn_of_few_rows(self)
 
     @abstractmethod
     def decision_function(self, X: Any) -> Any:
@@ -156,10 +156,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         self._warn_of_training_rows(X)
         return float(super().score(X, y, sample_weight))
 
-    def _within(self, X: Any) -> Floats:
+    def _clip_rows(self, X: Any) -> Floats:
         """Rows to predict for, within the bounds."""
         check_is_fitted(self, "release_")
-        X = self._checked(X)
+        X = self._check_rows(X)
         narrow = getattr(self, "narrow_", None) or self.bounds_
         return np.clip(np.where(np.isfinite(X), X, self.bounds_.centre), narrow.lower, narrow.upper)
 
@@ -181,13 +181,13 @@ class LinearClassifier(PrivateClassifier):
 
         A model that was trained on rows divided by their length divides scores by it too.
         """
-        rows = self._within(X)
+        rows = self._clip_rows(X)
         scores = rows @ self.coef_.T + self.intercept_
-        length = self._length(rows)
+        length = self._measure_lengths(rows)
         scores = scores if length is None else scores / length[:, None]
         return scores[:, 0] if len(self.coef_) == 1 else scores
 
-    def _length(self, X: Floats) -> Floats | None:
+    def _measure_lengths(self, X: Floats) -> Floats | None:
         """By what the score of each row is divided, made of that row alone; None for nothing."""
         return None
 

@@ -33,7 +33,7 @@ class Encoder:
     Examples
     --------
     >>> encoder = Encoder(("age", "ward"), (None, ("north", "south")))
-    >>> encoder.names
+    >>> encoder.feature_names
     ('age', 'ward=south')
     >>> encoder(Batch(np.array([[30, "south"], [None, "north"], [50, "?"]], dtype=object))).tolist()
     [[30.0, 1.0], [nan, 0.0], [50.0, nan]]
@@ -50,58 +50,62 @@ class Encoder:
             )
 
     @property
-    def plain(self) -> bool:
+    def is_numeric(self) -> bool:
         """Whether all columns are numbers, so that nothing is to be done."""
         return all(known is None for known in self.values)
 
     @property
-    def sound(self) -> bool:
+    def is_sound(self) -> bool:
         """Whether columns are text and values are lists of plain labels, as they may not be in a damaged file."""
         lists = [known for known in self.values if known is not None]
-        labels = all(isinstance(known, tuple) and known and all(map(_plain, known)) for known in lists)
+        labels = all(isinstance(known, tuple) and known and all(map(_is_plain_label, known)) for known in lists)
         return labels and all(isinstance(name, str) for name in self.columns)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def feature_names(self) -> tuple[str, ...]:
         """A name for each feature."""
         pairs = zip(self.columns, self.values, strict=True)
-        return tuple(one for name, known in pairs for one in ([name] if known is None else _names(name, known)))
+        return tuple(
+            one for name, known in pairs for one in ([name] if known is None else _name_indicators(name, known))
+        )
 
-    def bounds(self, ranges: Mapping[str, tuple[float, float]], **more: Any) -> Bounds:
+    def make_bounds(self, ranges: Mapping[str, tuple[float, float]], **more: Any) -> Bounds:
         """Bounds of the features: the ranges of numbers, and 0 and 1 for the rest; `more` is for `Bounds`."""
         pairs = zip(self.columns, self.values, strict=True)
         found: dict[str, tuple[float, float]] = {}
         for name, known in pairs:
-            found |= {name: ranges[name]} if known is None else dict.fromkeys(_names(name, known), (0.0, 1.0))
+            found |= {name: ranges[name]} if known is None else dict.fromkeys(_name_indicators(name, known), (0.0, 1.0))
         return Bounds(found, **more)
 
     def __call__(self, batch: Batch) -> Floats:
         """The features of some rows, whose cells are as they come."""
         pairs = zip(batch.X.T, self.values, strict=True)
-        parts = [numbers_of(cells)[:, None] if known is None else _indicators(cells, known) for cells, known in pairs]
+        parts = [
+            parse_numbers(cells)[:, None] if known is None else _make_indicators(cells, known) for cells, known in pairs
+        ]
         return np.hstack([np.empty((len(batch.X), 0)), *parts])
 
 
-def _plain(label: Any) -> bool:
+def _is_plain_label(label: Any) -> bool:
     return isinstance(label, (str, bool, int, float)) and label == label  # which NaN is not
 
 
-def _names(name: str, known: tuple[Any, ...]) -> list[str]:
+def _name_indicators(name: str, known: tuple[Any, ...]) -> list[str]:
     return [f"{name}={value}" for value in known[1:]]
 
 
-def numbers_of(cells: NDArray[Any]) -> Floats:
+def parse_numbers(cells: NDArray[Any]) -> Floats:
     """Cells of a column as floats; what is no number is missing."""
-    return np.asarray(cells if cells.dtype.kind == "f" else np.frompyfunc(_number, 1, 1)(cells), np.float64)
+    return np.asarray(cells if cells.dtype.kind == "f" else np.frompyfunc(_parse_number, 1, 1)(cells), np.float64)
 
 
-def _number(cell: Any) -> float:
+def _parse_number(cell: Any) -> float:
     try:
         return float(cell)
     except Exception:  # whatever a strange cell does: it is missing, and tells nothing of itself
         return np.nan
 
 
-def _indicators(cells: NDArray[Any], known: tuple[Any, ...]) -> Floats:
+def _make_indicators(cells: NDArray[Any], known: tuple[Any, ...]) -> Floats:
     codes = codes_of(cells, known)[:, None]
     return np.where(codes < 0, np.nan, codes == np.arange(1, len(known)))

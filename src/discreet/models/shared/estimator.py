@@ -27,8 +27,8 @@ from discreet.errors import LeakWarning, NotSupported, outside
 from discreet.labels import unit_name
 from discreet.ledger import Detached, Ledger, open_ledger
 from discreet.ledger.retrying import Attempt
-from discreet.models.shared.attempts import Undone, begun, learnt
-from discreet.models.shared.parameters import Shared
+from discreet.models.shared.attempts import RestoreOnError, begin_attempt, collect_fitted_state
+from discreet.models.shared.parameters import SharedParameters
 from discreet.preprocessing import leaks
 from discreet.query import WIDEST
 from discreet.release import Release
@@ -37,7 +37,7 @@ PRINTER = "sklearn.utils._pprint"
 _FITTED_ON: WeakKeyDictionary[Any, weakref.ref[Any]] = WeakKeyDictionary()  # the table of the last fit, while it lives
 
 
-class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
+class PrivateEstimator(BaseEstimator, SharedParameters, ABC):  # type: ignore[misc]
     """`fit` opens a task and hands `_fit` that, never the rows: what is not released cannot leak.
 
     Subclasses write `_fit(task)`, which reads BOUND, SUMMARISE, PRIVATISE, SOLVE and sets what was learnt. All share
@@ -66,11 +66,11 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
     release_: Release
     bounds_: Bounds
     supervised = True
-    labelled = False  # whether targets are classes
+    has_labels = False  # whether targets are classes
     numeric = True  # whether features are numbers
     in_rounds = False  # whether it learns in rounds that follow each other
     calls_by_task = False  # whether its `callback` is called as `task.showing(callback)`, which marks what it shows
-    wider = ""  # what else to do where there are too many columns
+    wider_hint = ""  # what else to do where there are too many columns
     outlook = ""  # what a failure to read means, where that is not what it means to a fit by itself
     _hides = False  # whether fits inside it are out of sight, whatever watches them
 
@@ -87,9 +87,9 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
         fails because rows could not be read (`ReadError`), `ledger.retrying(version)` lets it be run again unpaid. (A
         `NoiseWarning` that was made an error is raised once it has been fitted.)
         """
-        with Undone(self) as before:
+        with RestoreOnError(self) as before:
             rows, budget = self._learn_from(before, X, y, options)
-        return self._conclude(X, rows, budget)
+        return self._finish_fit(X, rows, budget)
 
     def _learn_from(
         self, before: dict[str, Any], X: Any, y: Any, options: dict[str, Any], **stated: Any
@@ -98,36 +98,36 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
 
         Whoever calls sees to it that a failure changes nothing (`Undone`), and concludes.
         """
-        self._refuse(options, y, is_rows(X))
-        budget = self._budget()
+        self._refuse_arguments(options, y, is_rows(X))
+        budget = self._read_budget()
         y_given = y if self.supervised else None
-        rows = as_rows(X, y_given, numeric=self.numeric, labels=self.labelled, unit=self.unit)
+        rows = as_rows(X, y_given, numeric=self.numeric, labels=self.has_labels, unit=self.unit)
         if getattr(y, "shape", ())[1:] == (1,):
             column_or_1d(y, warn=True)
         if self.supervised and rows.make_empty_batch().y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed: these rows bring no target.")
         self._refuse_schema(rows, y)
-        public = self._facts(rows, budget) | stated
+        public = self._collect_facts(rows, budget) | stated
         account = open_ledger(self.ledger, budget)
-        attempt = begun(self, account, budget, rows)
+        attempt = begin_attempt(self, account, budget, rows)
         self._remember_columns(X, rows)
-        self._warn(budget, rows)
+        self._warn_before(budget, rows)
         try:
-            found = run_once(attempt, lambda: self._run(rows, attempt or account, budget, public))
+            found = run_once(attempt, lambda: self._run_task(rows, attempt or account, budget, public))
         except BaseException:
             del rows, X, y  # what was measured dies with them, and not with the traceback
             raise
         if attempt is not None:
-            self._become(before, found)
+            self._replace_state(before, found)
         return rows, budget
 
-    def _conclude(self, X: Any, rows: Rows, budget: Budget) -> Self:
+    def _finish_fit(self, X: Any, rows: Rows, budget: Budget) -> Self:
         """Warn of what was learnt, which is there to stay."""
         self._warn_after(budget, rows)
         self._remember_table(X)
         return self
 
-    def _run(self, rows: Rows, account: Ledger, budget: Budget, public: dict[str, Any]) -> dict[str, Any]:
+    def _run_task(self, rows: Rows, account: Ledger, budget: Budget, public: dict[str, Any]) -> dict[str, Any]:
         """Charge, measure, solve; what was learnt."""
         bound = None if self.unit is None else Bound(self.max_rows_per_unit)
         task = open_task(
@@ -137,9 +137,9 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
             account,
             bound=bound,
             random_state=self.random_state,
-            shown=self._watched("callback"),
+            shown=self._is_watched("callback"),
             outlook=self.outlook,
-            settle=self._settle,
+            settle=self._settle_bounds,
             **public,
         )
         try:
@@ -148,30 +148,30 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
             del task, rows
             raise
         self.release_ = task.receipt(type(self).__name__)
-        return learnt(self) if isinstance(account, Attempt) else {}
+        return collect_fitted_state(self) if isinstance(account, Attempt) else {}
 
-    def _facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
+    def _collect_facts(self, rows: Rows, budget: Budget) -> dict[str, Any]:
         """What is public of the rows and of the question: what a task knows besides."""
         return {
-            "bounds": None if self.bounds is None else self._public(rows),
+            "bounds": None if self.bounds is None else self._check_bounds(rows),
             "n": public_count(budget, rows, self.n),
             "target": "number" if self.supervised else "none",
             "intercept": bool(getattr(self, "fit_intercept", True)),
         }
 
-    def _settle(self, curator: Curator, bounds: Bounds) -> Bounds:
+    def _settle_bounds(self, curator: Curator, bounds: Bounds) -> Bounds:
         """Keep the bounds, once they are known; what a method sees may be bounded otherwise."""
         self.bounds_ = bounds
         return bounds
 
-    def _watched(self, by: str) -> bool:
+    def _is_watched(self, by: str) -> bool:
         """Whether something is shown while it is fitted, by a `callback` or `progress`, its own or of one inside it."""
         own = {} if self._hides else self.get_params()
         return any(
             value is not None and value is not False for name, value in own.items() if name.split("__")[-1] == by
         )
 
-    def _become(self, before: dict[str, Any], learnt: dict[str, Any]) -> Self:
+    def _replace_state(self, before: dict[str, Any], learnt: dict[str, Any]) -> Self:
         """The same estimator with what was learnt, and nothing of how."""
         self.__dict__.clear()
         self.__dict__.update(before | learnt)
@@ -194,7 +194,7 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
         if rows.columns is not None:
             self.feature_names_in_ = np.array(rows.columns, dtype=object)
 
-    def _checked(self, X: Any) -> Any:
+    def _check_rows(self, X: Any) -> Any:
         """Rows to predict for, as one dense array of numbers; the column of units may be there or not."""
         if is_rows(X) or is_lazy(X):
             raise TypeError(
@@ -206,7 +206,7 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False, accept_sparse="csr")
         return X.toarray() if hasattr(X, "toarray") else X
 
-    def _refuse(self, options: dict[str, Any], y: Any, behind_engine: bool) -> None:
+    def _refuse_arguments(self, options: dict[str, Any], y: Any, behind_engine: bool) -> None:
         if options.pop("sample_weight", None) is not None:
             raise NotSupported(
                 "sample_weight is not supported: a weight multiplies what one row may change, so it would have to be "
@@ -221,24 +221,24 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
         """Raise what the columns' number and types tell to go wrong: both are public."""
         if rows.width == 0:
             raise ValueError("Found array with 0 feature(s) while a minimum of 1 is required.")
-        widest = self._widest()
+        widest = self._limit_columns()
         if widest is not None and rows.width > widest:
             raise ValueError(
-                f"{type(self).__name__} learns from at most {widest:,} columns. Got {rows.width:,}. Hint: in a "
-                f"pipeline, discreet.features.RandomProjection or a public choice of columns before it{self.wider}."
+                f"{type(self).__name__} learns from at most {widest:,} columns. Got {rows.width:,}. Hint: in "
+                f"a pipeline, discreet.features.RandomProjection or a public choice of columns before it{self.wider_hint}."
             )
 
-    def _widest(self) -> int | None:
+    def _limit_columns(self) -> int | None:
         """The most columns there may be: those of a factor of a bounded sum, an intercept among them. None: any."""
         return WIDEST - bool(getattr(self, "fit_intercept", True))
 
-    def _budget(self) -> Budget:
+    def _read_budget(self) -> Budget:
         budget = Budget(self.epsilon, self.delta, self.neighbours, unit_name(self.unit))
         check_unit(type(self).__name__, budget, self.unit, self.max_rows_per_unit, self.n)
         refuse_count(type(self).__name__, self.n)
         return budget
 
-    def _public(self, rows: Rows) -> Bounds:
+    def _check_bounds(self, rows: Rows) -> Bounds:
         if not isinstance(self.bounds, Bounds):
             raise TypeError(
                 f"The `bounds` must be discreet.Bounds or None. Got {type(self.bounds).__name__}. Hint: "
@@ -246,7 +246,7 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
             )
         return self.bounds.matched(rows.width, rows.columns)
 
-    def _warn(self, budget: Budget, rows: Rows) -> None:
+    def _warn_before(self, budget: Budget, rows: Rows) -> None:
         budget.warn_of_delta(public_count(budget, rows, self.n))
         leaky = leaks()
         if leaky:
@@ -293,11 +293,11 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters; to scikit-learn's printer, which prints the values of arrays, a unit only by its name."""
         params: dict[str, Any] = super().get_params(deep)
-        return _shown(params) if sys._getframe(1).f_globals.get("__name__") == PRINTER else params
+        return _hide_units(params) if sys._getframe(1).f_globals.get("__name__") == PRINTER else params
 
     def _get_params_html(self, *arguments: Any, **options: Any) -> Any:
         table = super()._get_params_html(*arguments, **options)  # scikit-learn's own, for notebooks
-        table.update(_shown(table))
+        table.update(_hide_units(table))
         return table
 
     def __getstate__(self) -> dict[str, Any]:
@@ -326,7 +326,7 @@ def _is_same_table(one: Any, other: Any) -> bool:
         return False
 
 
-def _shown(params: Mapping[str, Any]) -> dict[str, Any]:
+def _hide_units(params: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters to be shown: who rows belong to is not for show."""
     units = {name: value for name, value in params.items() if name.split("__")[-1] == "unit" and value is not None}
     return {**params, **{name: unit_name(value) for name, value in units.items()}}
@@ -338,8 +338,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     coef_: Any
     intercept_: float
 
-    def _public(self, rows: Rows) -> Bounds:
-        bounds = super()._public(rows)
+    def _check_bounds(self, rows: Rows) -> Bounds:
+        bounds = super()._check_bounds(rows)
         bounds.target_scale  # noqa: B018 - raises, before anything is charged, if the target has no range
         return bounds
 
@@ -349,7 +349,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Features beyond their bounds count as at them, as they did in fitting.
         """
         check_is_fitted(self, "release_")
-        X = self._checked(X)
+        X = self._check_rows(X)
         assert self.bounds_.target is not None
         linear = np.clip(X, self.bounds_.lower, self.bounds_.upper) @ self.coef_ + self.intercept_
         return np.clip(np.where(np.isfinite(X).all(axis=1), linear, np.nan), *self.bounds_.target)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 
 if TYPE_CHECKING:
-    from discreet.models.linear.known_moments import Part
+    from discreet.models.linear.known_moments import KnownMoments
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class Fit:
     theta: Floats
     covariance: Floats | None = None
     residual: float | None = None
-    part: Part | None = None
+    part: KnownMoments | None = None
     centre: Floats | None = None
     bounds: Bounds | None = None
     narrow: Bounds | None = None

@@ -37,7 +37,7 @@ class MarginLoss(Protocol):
         """The largest second derivative."""
 
     @property
-    def start(self) -> float:
+    def at_zero(self) -> float:
         """The loss at margin 0."""
 
     def value(self, margin: Floats) -> Floats:
@@ -61,7 +61,7 @@ class Logistic:
         return 0.25
 
     @property
-    def start(self) -> float:
+    def at_zero(self) -> float:
         """The loss at margin 0."""
         return math.log(2)
 
@@ -118,7 +118,7 @@ class HuberHinge:
         return 1 / (2 * self.h)
 
     @property
-    def start(self) -> float:
+    def at_zero(self) -> float:
         """The loss at margin 0."""
         return float(self.value(np.zeros(1))[0])
 
@@ -134,7 +134,7 @@ class HuberHinge:
 
 # Of scores --------------------------------------------------------------------------------------------
 
-Slope = Callable[[Floats, Floats], Floats]
+SlopeFunction = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -145,23 +145,23 @@ class ScoreLoss:
     """
 
     name: str
-    slope: Slope
+    slope: SlopeFunction
     columns: int = 1
 
 
-def loss_of(name: str, classes: int = 2, width: float = 0.1) -> ScoreLoss:
+def make_loss(name: str, classes: int = 2, width: float = 0.1) -> ScoreLoss:
     """The loss of that name, for so many classes; of "huber", `width` is where it turns from a square to a line.
 
-    >>> loss_of("log").slope(np.zeros((1, 2)), np.array([0.0, 1.0]))
+    >>> make_loss("log").slope(np.zeros((1, 2)), np.array([0.0, 1.0]))
     array([[ 0.5, -0.5]])
-    >>> loss_of("hinge", 3).slope(np.zeros((3, 1)), np.array([2.0])).ravel()
+    >>> make_loss("hinge", 3).slope(np.zeros((3, 1)), np.array([2.0])).ravel()
     array([ 1.,  1., -1.])
     """
     columns = classes if classes > 2 else 1
     if name == "log":
         return ScoreLoss(name, slope_of_softmax if columns > 1 else slope_of_log, columns)
     if name == "hinge":
-        return ScoreLoss(name, _hinges if columns > 1 else _hinge, columns)
+        return ScoreLoss(name, _slope_of_hinges if columns > 1 else _slope_of_hinge, columns)
     if name == "huber":
         return ScoreLoss(name, lambda score, y: np.clip(score - y, -width, width))
     assert name == "squared"
@@ -177,12 +177,12 @@ def slope_of_softmax(score: Floats, y: Floats) -> Floats:
     return np.asarray(e / halved(e.copy()) - _one_hot(y, len(score)))
 
 
-def _hinge(score: Floats, y: Floats) -> Floats:
+def _slope_of_hinge(score: Floats, y: Floats) -> Floats:
     sign = 2.0 * y - 1.0
     return np.where(sign * score < 1.0, -sign, 0.0)
 
 
-def _hinges(score: Floats, y: Floats) -> Floats:
+def _slope_of_hinges(score: Floats, y: Floats) -> Floats:
     """One hinge per class: this one against the rest."""
     sign = 2.0 * _one_hot(y, len(score)) - 1.0
     return np.where(sign * score < 1.0, -sign, 0.0)

@@ -62,10 +62,10 @@ def estimator(cls: type[T]) -> type[T]:
     'epsilon, delta, value, neighbours'
     """
     made = dataclass(init=False, eq=False, repr=False, match_args=False, kw_only=True)(cls)
-    signature = _sign(made)
+    signature = _build_signature(made)
 
     def __init__(self: Any, *given: Any, **named: Any) -> None:
-        bound = _bind(signature, self, given, named)
+        bound = _bind_arguments(signature, self, given, named)
         bound.apply_defaults()
         _, *stored = bound.arguments.items()
         for name, value in stored:
@@ -83,20 +83,20 @@ def hint_at_names(init: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(init)
     def checked(self: Any, *given: Any, **named: Any) -> None:
-        _bind(signature, self, given, named)
+        _bind_arguments(signature, self, given, named)
         init(self, *given, **named)
 
     return checked
 
 
-def _bind(signature: inspect.Signature, self: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def _bind_arguments(signature: inspect.Signature, self: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
     try:
         return signature.bind(self, *given, **named)
     except TypeError as error:
-        raise TypeError(f"{type(self).__name__}: {error}.{_hint(signature, named)}") from None
+        raise TypeError(f"{type(self).__name__}: {error}.{_hint_at_name(signature, named)}") from None
 
 
-def _sign(cls: Any) -> inspect.Signature:
+def _build_signature(cls: Any) -> inspect.Signature:
     """The signature of `__init__`: positional parameters, the class's own ones first; then those given by name."""
     own = inspect.get_annotations(cls)
     *_, first = (one for one in cls.__mro__ if "__dataclass_fields__" in vars(one))
@@ -106,10 +106,10 @@ def _sign(cls: Any) -> inspect.Signature:
         key=lambda one: (bool(one.kw_only), one.name in shared, one.name not in own),
     )
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return inspect.Signature([itself, *(_parameter(cls, one) for one in declared)])
+    return inspect.Signature([itself, *(_make_parameter(cls, one) for one in declared)])
 
 
-def _hint(signature: inspect.Signature, named: Mapping[str, Any]) -> str:
+def _hint_at_name(signature: inspect.Signature, named: Mapping[str, Any]) -> str:
     """What to write in place of the first name that is no parameter; empty where nothing comes to mind."""
     known = list(signature.parameters)[1:]
     for name in named:
@@ -124,7 +124,7 @@ def _hint(signature: inspect.Signature, named: Mapping[str, Any]) -> str:
     return ""
 
 
-def _parameter(cls: type, one: Field[Any]) -> inspect.Parameter:
+def _make_parameter(cls: type, one: Field[Any]) -> inspect.Parameter:
     if one.default is MISSING:
         raise TypeError(
             f"The parameter `{one.name}` of {cls.__name__} has no default. Hint: annotate what `fit` sets with "
@@ -135,7 +135,7 @@ def _parameter(cls: type, one: Field[Any]) -> inspect.Parameter:
 
 
 @estimator
-class Shared:
+class SharedParameters:
     """The parameters of every private estimator; `models.shared.estimator.PrivateEstimator` says what they mean."""
 
     epsilon: float = field(default=1.0, kw_only=False)

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Standard:
+class StandardisedRows:
     """Standardised rows (1, z), the scaled ones they come from, and what leads from one to the other.
 
     Attributes
@@ -33,15 +33,17 @@ class Standard:
     narrow: Bounds
 
     @property
-    def clips(self) -> bool:
+    def clips_features(self) -> bool:
         """Whether any feature is clipped before its bounds."""
         return bool(((self.low > -1) | (self.high < 1)).any())
 
 
-def standardised(bounds: Bounds, intercept: bool, clip: float | None, mean: Floats, spread: Floats) -> Standard:
+def standardise_features(
+    bounds: Bounds, intercept: bool, clip: float | None, mean: Floats, spread: Floats
+) -> StandardisedRows:
     """Rows in deviations `spread` from `mean`, both in scaled units, clipped at so many deviations."""
     d = len(mean)
-    low, high = limits(bounds, intercept, clip, mean, spread)
+    low, high = find_clip_limits(bounds, intercept, clip, mean, spread)
     lower = bounds.centre + low * bounds.half
     upper = np.maximum(bounds.centre + high * bounds.half, np.nextafter(lower, np.inf))
     narrow = bounds.with_ends(lower, upper)
@@ -50,27 +52,29 @@ def standardised(bounds: Bounds, intercept: bool, clip: float | None, mean: Floa
     frame = np.zeros((d + intercept, d + intercept))
     frame[intercept:, intercept:] = np.diag(1 / spread)
     frame[:intercept, :intercept], frame[:intercept, intercept:] = 1.0, -mean / spread
-    return Standard(rows, scaled, frame, low, high, narrow)
+    return StandardisedRows(rows, scaled, frame, low, high, narrow)
 
 
-def limits(bounds: Bounds, intercept: bool, clip: float | None, mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
+def find_clip_limits(
+    bounds: Bounds, intercept: bool, clip: float | None, mean: Floats, spread: Floats
+) -> tuple[Floats, Floats]:
     """Where features are clipped, scaled: so many deviations from the mean, and nowhere for indicators.
 
     A rare indicator is far from its mean in deviations.
     """
-    whole = indicators(bounds, intercept) if clip is not None else np.ones(len(mean), dtype=bool)
+    whole = find_indicators(bounds, intercept) if clip is not None else np.ones(len(mean), dtype=bool)
     reach = np.where(whole, np.inf, (clip or 0.0) * spread)
     low = np.where(whole, -1.0, np.clip(mean - reach, -1.0, 1.0 - 2e-6))
     return low, np.where(whole, 1.0, np.clip(mean + reach, low + 1e-6, 1.0))
 
 
-def indicators(bounds: Bounds, intercept: bool) -> NDArray[np.bool_]:
+def find_indicators(bounds: Bounds, intercept: bool) -> NDArray[np.bool_]:
     """Which features are indicators, as far as public facts tell: those within 0 and 1."""
     least = 0.0 if intercept else -1.0  # without an intercept bounds are around zero
     return np.asarray((bounds.lower == least) & (bounds.upper == 1))
 
 
-def around_zero(bounds: Bounds) -> Bounds:
+def centre_at_zero(bounds: Bounds) -> Bounds:
     """Bounds with zero in their middle: without an intercept nothing can make up for a shift."""
     far = np.maximum(np.abs(bounds.lower), np.abs(bounds.upper))
     return bounds.with_ends(-far, far)
