@@ -90,7 +90,7 @@ class SampleAndAggregate:
             raise ValueError(f"The `aggregate` is one of {', '.join(get_args(Aggregate))}. Got {self.aggregate!r}.")
         if not callable(self.statistic):
             raise TypeError(f"The `statistic` must be a function. Got {type(self.statistic).__name__}.")
-        self._grids(), self._defaults()
+        self._make_grids(), self._read_defaults()
 
     def __call__(
         self, X: Any, y: Any = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
@@ -98,9 +98,9 @@ class SampleAndAggregate:
         """The private answer: a number, or an array of as many as there are bounds."""
         if self.aggregate == "stable" and not delta:
             raise ValueError('The aggregate "stable" needs delta > 0. Got delta = 0.')
-        question, plan = self._open(X, y, epsilon, delta, options), self._plan()
+        question, plan = self._open_question(X, y, epsilon, delta, options), self._plan_parts()
         shares = question.budget.split(*plan)
-        made = question.curator.run(self._inside(question.curator), *shares)
+        made = question.curator.run(self._choose_procedure(question.curator), *shares)
         value = np.ravel(made.value)
         if self.aggregate == "stable":
             if value[0] < 0:
@@ -109,9 +109,9 @@ class SampleAndAggregate:
         std = made.std if made.std is None or len(value) > 1 else float(made.std[0])
         return question.answer("sample and aggregate", value if len(value) > 1 else float(value[0]), std)
 
-    def _open(self, X: Any, y: Any, epsilon: float, delta: float, options: Options) -> Question:
+    def _open_question(self, X: Any, y: Any, epsilon: float, delta: float, options: Options) -> Question:
         """Check everything that can be known to go wrong, before anything is charged."""
-        runner = self._runner()
+        runner = self._make_runner()
         runner.check()
         if not (is_rows(X) or is_lazy(X)):
             table = as_table(X)
@@ -120,22 +120,22 @@ class SampleAndAggregate:
         check_rows(question.curator)
         return question
 
-    def _plan(self) -> tuple[Part, ...]:
+    def _plan_parts(self) -> tuple[Part, ...]:
         each = {"median": choice(1.0), "mean": inside(1.0), "stable": approximate(1.0)}[self.aggregate]
-        return (each,) * (len(self._grids()) if self.aggregate == "median" else 1)
+        return (each,) * (len(self._make_grids()) if self.aggregate == "median" else 1)
 
-    def _inside(self, curator: Curator) -> Blocks:
+    def _choose_procedure(self, curator: Curator) -> Blocks:
         kinds: dict[str, type[Blocks]] = {"median": MedianOfBlocks, "mean": MeanOfBlocks, "stable": StableBlocks}
-        return self._made(kinds[self.aggregate], curator)
+        return self._make_procedure(kinds[self.aggregate], curator)
 
-    def _made(self, kind: type[Blocks], curator: Curator) -> Blocks:
+    def _make_procedure(self, kind: type[Blocks], curator: Curator) -> Blocks:
         flat = curator.width == 1
-        return kind("blocks", self._runner(), self.blocks, self._grids(), self._defaults(), flat)
+        return kind("blocks", self._make_runner(), self.blocks, self._make_grids(), self._read_defaults(), flat)
 
-    def _runner(self) -> Runner:
-        return Runner(self.statistic, len(self._grids()), self.isolated, self.seconds, self.memory)
+    def _make_runner(self) -> Runner:
+        return Runner(self.statistic, len(self._make_grids()), self.isolated, self.seconds, self.memory)
 
-    def _grids(self) -> tuple[DecimalGrid, ...]:
+    def _make_grids(self) -> tuple[DecimalGrid, ...]:
         ranges = np.atleast_2d(np.asarray(self.bounds, dtype=np.float64))
         if (
             ranges.ndim != 2
@@ -148,8 +148,8 @@ class SampleAndAggregate:
             )
         return tuple(DecimalGrid.between(float(low), float(high)) for low, high in ranges)
 
-    def _defaults(self) -> tuple[int, ...]:
-        grids = self._grids()
+    def _read_defaults(self) -> tuple[int, ...]:
+        grids = self._make_grids()
         if self.default is None:
             return tuple((grid.first + grid.last) // 2 for grid in grids)
         given = np.ravel(np.asarray(self.default, dtype=np.float64))
@@ -189,22 +189,22 @@ class PointEstimator(SampleAndAggregate):
         self, X: Any, y: Any = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
     ) -> Release:
         """The private estimates, and an interval for each."""
-        question = self._open(X, y, epsilon, 0.0, options)
+        question = self._open_question(X, y, epsilon, 0.0, options)
         weights = FOR_MEDIAN, 1 - FOR_MEDIAN
         shares = question.budget.split(
-            *[choice(weight / len(self._grids())) for _ in self._grids() for weight in weights]
+            *[choice(weight / len(self._make_grids())) for _ in self._make_grids() for weight in weights]
         )
         event = question.curator.buys(shares[0])
         assert isinstance(event, Choice)
-        made = self._made(SpreadOfBlocks, question.curator)
+        made = self._make_procedure(SpreadOfBlocks, question.curator)
         value, distance = question.curator.run(made, *shares).value.T
-        half = self._reach(distance / NORMAL_DISTANCE, event.epsilon, question.confidence)
+        half = self._compute_half_width(distance / NORMAL_DISTANCE, event.epsilon, question.confidence)
         first, last = value - half, value + half
         if len(value) == 1:
             return question.answer("estimate", float(value[0]), None, (float(first[0]), float(last[0])))
         return question.answer("estimate", value, None, (first, last))
 
-    def _reach(self, spread: Floats, epsilon: float, confidence: float) -> Floats:
+    def _compute_half_width(self, spread: Floats, epsilon: float, confidence: float) -> Floats:
         """How far the median of normal estimates with this deviation, chosen with this ε, is from their mean.
 
         A median of k has a deviation of √(π/2k); the choice is off by about 2/ε ranks to either side, each √(2π)/k

@@ -30,8 +30,8 @@ from discreet.mechanisms.points import DecimalGrid, exponential_on_grid
 from discreet.mechanisms.propose import first_stable, threshold_for
 from discreet.query.integer_sums import root_above
 from discreet.stats.isolation import Runner
-from discreet.stats.quantile_exponential import pieces_of
-from discreet.stats.quantile_stable import PROPOSALS, ranges_near
+from discreet.stats.quantile_exponential import score_pieces
+from discreet.stats.quantile_stable import PROPOSALS, find_ranges_near
 from discreet.stats.ranks import Ranked
 
 Ints = NDArray[np.int64]
@@ -113,20 +113,20 @@ class MedianOfBlocks(Blocks):
     def check(self, event: Event) -> None:
         """Raise, before anything is charged, if there is no proof, or not as many choices as there are to make."""
         super().check(event)
-        if [type(one) for one in _events(event)] != [Choice] * (len(self.grids) * self.choices):
+        if [type(one) for one in _list_events(event)] != [Choice] * (len(self.grids) * self.choices):
             raise ValueError("What blocks agree on is paid for by choices for each number.")
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """A row of values for each number."""
-        answers, epsilons = self.answers(rows, rng), iter([one.epsilon for one in _events(event)])  # type: ignore[attr-defined]
+        answers, epsilons = self.answers(rows, rng), iter([one.epsilon for one in _list_events(event)])  # type: ignore[attr-defined]
         asked = zip(self.grids, answers.T, strict=True)
-        return np.array([self.summarise(codes, grid, epsilons, rng) for grid, codes in asked]), None
+        return np.array([self.choose_values(codes, grid, epsilons, rng) for grid, codes in asked]), None
 
-    def summarise(self, codes: Ints, grid: DecimalGrid, epsilons: Iterator[float], rng: Keystream) -> list[float]:
+    def choose_values(self, codes: Ints, grid: DecimalGrid, epsilons: Iterator[float], rng: Keystream) -> list[float]:
         """The median of one number's answers."""
         found, counts = np.unique(codes, return_counts=True)
         ranked = Ranked(found, counts, np.cumsum(counts) - counts, self.count)
-        pieces = pieces_of(ranked, grid, HALF, self.count)
+        pieces = score_pieces(ranked, grid, HALF, self.count)
         return [float(grid.values(exponential_on_grid(pieces, grid, next(epsilons), HALF.denominator, rng)))]
 
 
@@ -136,9 +136,9 @@ class SpreadOfBlocks(MedianOfBlocks):
 
     choices: ClassVar[int] = 2
 
-    def summarise(self, codes: Ints, grid: DecimalGrid, epsilons: Iterator[float], rng: Keystream) -> list[float]:
+    def choose_values(self, codes: Ints, grid: DecimalGrid, epsilons: Iterator[float], rng: Keystream) -> list[float]:
         """The median, then the least of ever larger distances that holds half of the answers, nearly."""
-        (middle,) = super().summarise(codes, grid, epsilons, rng)
+        (middle,) = super().choose_values(codes, grid, epsilons, rng)
         steps = (grid.high - grid.low) * 2.0 ** (-np.arange(4 * OCTAVES) / 4)
         held = np.searchsorted(
             np.sort(np.abs(codes - int(grid.codes(np.array(middle))))), _in_steps(steps, grid), "right"
@@ -164,8 +164,8 @@ class StableBlocks(Blocks):
         answers, middle = np.sort(self.answers(rows, rng), axis=0), (self.count - 1) // 2
         many = min(2 * threshold_for(event, PROPOSALS), middle)
         sizes = np.array([grid.size for grid in self.grids], dtype=object)
-        orders = [_padded(answers[:, i], many, grid) for i, grid in enumerate(self.grids)]
-        reach = np.array([ranges_near(order, many) for order in orders], dtype=object)
+        orders = [_pad_order(answers[:, i], many, grid) for i, grid in enumerate(self.grids)]
+        reach = np.array([find_ranges_near(order, many) for order in orders], dtype=object)
         scales = [np.maximum(1, sizes >> (PROPOSALS - number)) for number in range(PROPOSALS)]
         distances = (int((reach <= scale[:, None]).all(axis=0).sum()) for scale in scales)
         number = first_stable(distances, event, PROPOSALS, rng)
@@ -188,12 +188,12 @@ def _in_steps(lengths: NDArray[np.float64], grid: DecimalGrid) -> Ints:
     return np.asarray(np.floor(lengths / (grid.high - grid.low) * (grid.last - grid.first)), dtype=np.int64)
 
 
-def _padded(order: Ints, many: int, grid: DecimalGrid) -> Ints:
+def _pad_order(order: Ints, many: int, grid: DecimalGrid) -> Ints:
     """The middle answer with so many, and one more, on either side; ends of the grid beyond the first and the last."""
     wide = np.concatenate([np.full(many + 1, grid.first), order, np.full(many + 1, grid.last)])
     middle = (len(order) - 1) // 2 + many + 1
     return np.asarray(wide[middle - many - 1 : middle + many + 2])
 
 
-def _events(event: Event) -> tuple[Event, ...]:
+def _list_events(event: Event) -> tuple[Event, ...]:
     return event.events if isinstance(event, Composed) else (event,)

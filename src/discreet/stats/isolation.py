@@ -55,14 +55,16 @@ class Runner:
 
     def __call__(self, *block: NDArray[Any]) -> Floats | None:
         """The answer of one block."""
-        return self._apart(block) if self.isolated else _answer(self.statistic, block, self.size)
+        return self._answer_apart(block) if self.isolated else _compute_answer(self.statistic, block, self.size)
 
-    def _apart(self, block: tuple[NDArray[Any], ...]) -> Floats | None:
+    def _answer_apart(self, block: tuple[NDArray[Any], ...]) -> Floats | None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__, getattr(self.statistic, "__module__", __name__)])
         ours, theirs = context.Pipe(duplex=False)
         limits = self.seconds, self.memory
-        worker = context.Process(target=_work, args=(theirs, self.statistic, block, self.size, limits), daemon=True)
+        worker = context.Process(
+            target=_serve_answer, args=(theirs, self.statistic, block, self.size, limits), daemon=True
+        )
         worker.start()
         theirs.close()
         try:
@@ -76,7 +78,7 @@ class Runner:
         return np.frombuffer(sent) if len(sent) == 8 * self.size else None
 
 
-def _work(
+def _serve_answer(
     pipe: Any, statistic: Callable[..., Any], block: tuple[NDArray[Any], ...], size: int, limits: tuple[int, int]
 ) -> None:
     """In the other process: the answer as bytes, nothing if there is none."""
@@ -88,13 +90,13 @@ def _work(
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    answer = _answer(statistic, block, size)
+    answer = _compute_answer(statistic, block, size)
     pipe.send_bytes(b"" if answer is None else answer.tobytes())
     pipe.close()
     os._exit(0)
 
 
-def _answer(statistic: Callable[..., Any], block: tuple[NDArray[Any], ...], size: int) -> Floats | None:
+def _compute_answer(statistic: Callable[..., Any], block: tuple[NDArray[Any], ...], size: int) -> Floats | None:
     with open(os.devnull, "w") as nowhere, contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.redirect_stdout(nowhere))
         stack.enter_context(contextlib.redirect_stderr(nowhere))

@@ -15,9 +15,9 @@ from discreet.events import Choice
 from discreet.mechanisms.points import DecimalGrid
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.intervals import reach
+from discreet.stats.intervals import find_half_width
 from discreet.stats.quantile_exponential import PointsAtRanks
-from discreet.stats.statistic import Question, Range, present
+from discreet.stats.statistic import Question, Range, mark_present
 
 Floats = NDArray[np.float64]
 
@@ -28,22 +28,22 @@ NORMAL = 1.3489795  # interquartile range of normal numbers of deviation 1
 SQUARES = 0.15  # the weight of squares, which say how large the sampling error is
 
 
-def mean_of_table(question: Question, bounds: Range) -> Release:
+def release_table_mean(question: Question, bounds: Range) -> Release:
     """The mean of each column, and an interval for each by itself."""
     d = question.curator.width
     if bounds is not None:
         found, (share,) = question.deal(bounds, radial(1))
-        return _answer(question, found, None, share)
+        return _release_means(question, found, None, share)
     quartiles: list[Part] = [choice(FOR_QUARTILES / (2 * d))] * (2 * d)
     found, (for_count, *for_quartiles, share) = question.deal(
         None, counts(FOR_COUNT), *quartiles, radial(1 - FOR_COUNT - FOR_QUARTILES)
     )
-    rows = BoundedSum(OneHot(present, 1), order=question.order, name="count")
+    rows = BoundedSum(OneHot(mark_present, 1), order=question.order, name="count")
     n = float(question.curator.measure(rows, for_count).value[0])
     if not _are_enough(question, for_quartiles[0], n):
         question.task.note("too few rows for quartiles of so many columns: rows were clipped to the bounds alone")
-        return _answer(question, found, None, share)
-    return _answer(question, found, _find_middle(question, found, tuple(for_quartiles)), share)
+        return _release_means(question, found, None, share)
+    return _release_means(question, found, _find_middle(question, found, tuple(for_quartiles)), share)
 
 
 def _are_enough(question: Question, share: Share, n: float) -> bool:
@@ -69,22 +69,22 @@ def _find_middle(question: Question, found: Bounds, shares: tuple[Share, ...]) -
     return (first + last) / 2, np.maximum((last - first) / NORMAL, least)
 
 
-def _answer(question: Question, found: Bounds, middle: tuple[Floats, Floats] | None, share: Share) -> Release:
+def _release_means(question: Question, found: Bounds, middle: tuple[Floats, Floats] | None, share: Share) -> Release:
     d = len(found.lower)
     centre, scale = (found.centre, found.half) if middle is None else middle
     radius = math.sqrt(d) if middle is None else math.sqrt(d) + 0.5
     for_count = 0.0 if question.n is not None else 0.6 * d**0.25  # the weight of the number of rows
 
     # BOUND: rows in a ball about the middle; one, the row, and the squares of its coordinates by their own norm
-    def image(rows: Batch) -> Floats:
+    def map_rows(rows: Batch) -> Floats:
         z = found.scale(rows.X) if middle is None else (rows.X - centre) / scale
-        z = z * np.minimum(1.0, radius / np.maximum(_norms(z), 1e-300))[:, None]
+        z = z * np.minimum(1.0, radius / np.maximum(_compute_norms(z), 1e-300))[:, None]
         parts = [z, z * z * (SQUARES / radius)]
         return np.column_stack([np.full(len(z), for_count), *parts] if for_count else parts)
 
     # SUMMARISE
     norm = math.sqrt(for_count**2 + radius**2 * (1 + SQUARES**2))
-    query = BoundedSum(image, norm=norm, name="count, sums and squares" if for_count else "sums and squares")
+    query = BoundedSum(map_rows, norm=norm, name="count, sums and squares" if for_count else "sums and squares")
     # PRIVATISE: a Gaussian, or under pure ε noise of gamma-distributed length
     noisy = question.curator.measure(query, share)
     # SOLVE
@@ -96,7 +96,7 @@ def _answer(question: Question, found: Bounds, middle: tuple[Floats, Floats] | N
     of_squares = std * radius / SQUARES
     spread = noisy.value[skipped + d :] * radius / SQUARES / n - mean**2 + 2 * of_squares / fewest
     noises: tuple[Any, ...] = (np.full(d, std / fewest), np.abs(mean) * counted / fewest)
-    half = reach(question.confidence, np.sqrt(np.clip(spread, 0, radius**2) / fewest), noises, noisy.event)
+    half = find_half_width(question.confidence, np.sqrt(np.clip(spread, 0, radius**2) / fewest), noises, noisy.event)
     value, half = centre + mean * scale, half * scale
     low, high = value - half, value + half
     if middle is None:  # within which no mean of clipped rows can be
@@ -104,7 +104,7 @@ def _answer(question: Question, found: Bounds, middle: tuple[Floats, Floats] | N
     return question.answer("mean", value, np.hypot(*noises) * scale, (low, high))
 
 
-def _norms(z: Floats) -> Floats:
+def _compute_norms(z: Floats) -> Floats:
     """The length of each row, added up in a fixed order, so that a row's image depends on that row alone."""
     total = np.zeros(len(z))
     for column in range(z.shape[1]):

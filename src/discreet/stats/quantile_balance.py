@@ -16,17 +16,17 @@ from discreet.release import Release
 Floats = NDArray[np.float64]
 
 
-def cells_between(edges: Floats, order: int = 1, about: float | None = None) -> BoundedSum:
+def count_between(edges: Floats, order: int = 1, about: float | None = None) -> BoundedSum:
     """How many rows of the first column are below the first edge, between each two, and at or above the last.
 
     Or how many of its distances from a public number, if there is one (`about`).
     """
 
-    def cell(rows: Batch) -> NDArray[np.int64]:
+    def find_cell(rows: Batch) -> NDArray[np.int64]:
         values = rows.X[:, 0] if about is None else np.abs(rows.X[:, 0] - about)
         return np.where(np.isfinite(values), np.searchsorted(edges, values, side="right"), -1)
 
-    return BoundedSum(OneHot(cell, len(edges) + 1), order=2 if order == 2 else 1, name="rows around")
+    return BoundedSum(OneHot(find_cell, len(edges) + 1), order=2 if order == 2 else 1, name="rows around")
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Balance:
     count: float
 
     @classmethod
-    def of(cls, noisy: Release, edges: Floats, q: float) -> Balance:
-        """From a release of `cells_between`; cells of no width hold no row, whatever their noise says."""
+    def from_release(cls, noisy: Release, edges: Floats, q: float) -> Balance:
+        """From a release of `count_between`; cells of no width hold no row, whatever their noise says."""
         std = float(noisy.std)
         wide = np.diff(edges, prepend=-np.inf, append=np.inf) > 0
         cells = np.where(wide, noisy.value, 0.0)
@@ -62,7 +62,7 @@ class Balance:
         tail = 0.0 if gaussian else max(q, 1 - q) * std / math.sqrt(2)
         return cls(edges, (1 - q) * below - q * above, noise, tail, q, float(cells.sum()))
 
-    def bracket(
+    def bracket_quantile(
         self, confidence: float, n: int | None, ends: tuple[float, float], sampled: bool = True
     ) -> tuple[float, float]:
         """Between which edges, or ends of the range, the quantile is: of the population, or of the rows alone.
@@ -78,7 +78,7 @@ class Balance:
         last = int(np.argmax(np.append((self.excess < margin)[::-1], True)))
         return float(np.append(ends[0], self.edges)[first]), float(np.append(ends[1], self.edges[::-1])[last])
 
-    def crossing(self, ends: tuple[float, float]) -> float:
+    def find_crossing(self, ends: tuple[float, float]) -> float:
         """Where the excess passes from below zero to above, on a line between edges where it may be."""
         rising = np.maximum.accumulate(self.excess)
         falling = np.minimum.accumulate(self.excess[::-1])[::-1]

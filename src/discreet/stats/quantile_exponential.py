@@ -54,22 +54,22 @@ class PointsAtRanks(Inside):
     def check(self, event: Event) -> None:
         """Raise, before anything is charged, if there is no proof, or not one choice for each rank."""
         super().check(event)
-        if [type(one) for one in _events(event)] != [Choice] * len(self.ranks):
+        if [type(one) for one in _list_events(event)] != [Choice] * len(self.ranks):
             raise ValueError("Points at ranks are paid for by one choice each.")
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """The points, in the order of the ranks."""
         steps = [rank_score(rank).step(budget.neighbours) for rank in self.ranks]
-        epsilons = [one.epsilon for one in _events(event) if isinstance(one, Choice)]
+        epsilons = [one.epsilon for one in _list_events(event) if isinstance(one, Choice)]
         asked = list(zip(self.ranks, epsilons, steps, strict=True))
-        far = max(rows_that_matter(*one) for one in asked)
+        far = max(count_rows_that_matter(*one) for one in asked)
         if not self.fine or far * len(self.ranks) > FARTHEST:
             starts, counts = count_cells(rows, self.grid, COARSE, self.about, self.column)
             ends = np.append(starts, self.grid.last + 1)  # a last piece, empty, where the grid ends
             pieces = [np.vstack([ends, np.append(rank_score(rank).function(counts), 0)]) for rank in self.ranks]
         else:
             near = rank_rows(rows, self.grid, self.ranks, far, self.about, self.column)
-            pieces = [pieces_of(near.near(rank, far), self.grid, rank, far) for rank in self.ranks]
+            pieces = [score_pieces(near.near(rank, far), self.grid, rank, far) for rank in self.ranks]
         drawn = [
             exponential_on_grid(piece, self.grid, epsilon, step, rng)
             for piece, (_, epsilon, step) in zip(pieces, asked, strict=True)
@@ -77,16 +77,16 @@ class PointsAtRanks(Inside):
         return self.grid.values(drawn), None
 
 
-def _events(event: Event) -> tuple[Event, ...]:
+def _list_events(event: Event) -> tuple[Event, ...]:
     return event.events if isinstance(event, Composed) else (event,)
 
 
-def rows_that_matter(rank: Fraction, epsilon: float, step: Fraction) -> int:
+def count_rows_that_matter(rank: Fraction, epsilon: float, step: Fraction) -> int:
     """How many rows away from its rank a point is hardly ever chosen: e^-84 times as likely as one at the rank."""
     return math.ceil(NEGLIGIBLE * 2 * float(step) / (epsilon * rank.denominator))
 
 
-def pieces_of(near: Ranked, grid: DecimalGrid, rank: Fraction, far: int) -> Pieces:
+def score_pieces(near: Ranked, grid: DecimalGrid, rank: Fraction, far: int) -> Pieces:
     """The score of every point of the grid, piece by piece: gaps between rows, and points that rows take.
 
     Scores are cut off `far` rows away, so that rows further off need not be known.

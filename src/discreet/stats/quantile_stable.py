@@ -32,7 +32,7 @@ FARTHEST = 1 << 12  # rows on either side that are looked at
 PROPOSALS = 48  # scales proposed, each half of the next; the last one is the range
 
 
-def ranges_near(order: Ints, many: int) -> Ints:
+def find_ranges_near(order: Ints, many: int) -> Ints:
     """How far a row of a rank can move by one change after k = 0, 1, … changes: never decreasing.
 
     `order` holds the row and at least `many` + 1 others on either side. After k changes and one more the row is at
@@ -72,7 +72,7 @@ class SmoothRank(Inside):
         law = Law.student(event.epsilon, self.degrees)
         many = min(math.ceil(NEGLIGIBLE / law.beta), FARTHEST)
         order = rank_rows(rows, self.grid, (self.rank,), many + 3, self.about).order(self.rank, many + 1, self.grid)
-        bound = smooth_bound(ranges_near(order, many), law.beta, self.grid.size)
+        bound = smooth_bound(find_ranges_near(order, many), law.beta, self.grid.size)
         noisy = add_smooth(int(order[many + 1]), bound, law, rng)
         return self.grid.values(min(max(noisy, self.grid.first), self.grid.last)), None
 
@@ -97,7 +97,7 @@ class StableRank(Inside):
         assert isinstance(event, Approximate)
         many = min(2 * threshold_for(event, PROPOSALS), FARTHEST)
         order = rank_rows(rows, self.grid, (self.rank,), many + 3, self.about).order(self.rank, many + 1, self.grid)
-        reach = ranges_near(order, many)
+        reach = find_ranges_near(order, many)
         scales = [max(1, self.grid.size >> (PROPOSALS - number)) for number in range(PROPOSALS)]
         number = first_stable((int(np.searchsorted(reach, s, "right")) for s in scales), event, PROPOSALS, rng)
         value = (self.grid.first + self.grid.last) // 2

@@ -12,12 +12,12 @@ from discreet.budget import Budget, Share, approximate, choice, counts, inside, 
 from discreet.mechanisms.points import DecimalGrid
 from discreet.query import BoundedSum
 from discreet.release import Release
-from discreet.stats.quantile_balance import Balance, cells_between
+from discreet.stats.quantile_balance import Balance, count_between
 from discreet.stats.quantile_exponential import PointsAtRanks
-from discreet.stats.quantile_histogram import descend
+from discreet.stats.quantile_histogram import descend_cells
 from discreet.stats.quantile_stable import SmoothRank, StableRank
-from discreet.stats.ranks import column_on
-from discreet.stats.statistic import Options, Question, Range, ask, retried
+from discreet.stats.ranks import place_on_grid
+from discreet.stats.statistic import Options, Question, Range, allow_retry, ask
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ OCTAVES = 36  # how much finer the smallest cell beside a quantile is than the r
 Method = Literal["exponential", "smooth", "ptr", "histogram"]
 
 
-@retried
+@allow_retry
 def quantile(
     x: Any,
     q: Any = 0.5,
@@ -64,10 +64,10 @@ def quantile(
     >>> bool(abs(quantile(x, 0.9, bounds=(0, 100), epsilon=1.0).value - 90) < 5)
     True
     """
-    return _quantile("quantile", x, q, bounds, (epsilon, delta), method, options)
+    return _release_quantiles("quantile", x, q, bounds, (epsilon, delta), method, options)
 
 
-@retried
+@allow_retry
 def median(
     x: Any,
     bounds: Range = None,
@@ -86,16 +86,16 @@ def median(
     >>> bool(abs(median(x, bounds=(100, 250), epsilon=1.0).value - 170) < 5)
     True
     """
-    return _quantile("median", x, 0.5, bounds, (epsilon, delta), method, options)
+    return _release_quantiles("median", x, 0.5, bounds, (epsilon, delta), method, options)
 
 
-def _quantile(
+def _release_quantiles(
     name: str, x: Any, q: Any, bounds: Range, promise: tuple[float, float], method: Method, options: Options
 ) -> Release:
     if method not in get_args(Method):
         raise ValueError(f"The `method` of {name} is one of {', '.join(get_args(Method))}. Got {method!r}.")
     budget = Budget(*promise)  # checks both; choices keep the pure promise, which implies it
-    ranks = tuple(_rank(part) for part in np.atleast_1d(q).tolist())
+    ranks = tuple(_read_rank(part) for part in np.atleast_1d(q).tolist())
     if not ranks:
         raise ValueError("The `q` of quantile must be one or more ranks within [0, 1]. Got none.")
     if method == "ptr" and budget.pure:
@@ -107,16 +107,16 @@ def _quantile(
         raise ValueError(f"The {name} is of one column.")
     interval: tuple[Floats, Floats] | None
     if method == "histogram":
-        value, interval = descend(question, ranks, bounds)
+        value, interval = descend_cells(question, ranks, bounds)
     else:
-        value, interval = _chosen(name, question, ranks, bounds, method, not alone)
+        value, interval = _choose_with_intervals(name, question, ranks, bounds, method, not alone)
     interval = None if alone else interval
     if np.ndim(q) or interval is None:
         return question.answer(name, value if np.ndim(q) else value.item(), None, interval)
     return question.answer(name, value.item(), None, (interval[0].item(), interval[1].item()))
 
 
-def _chosen(
+def _choose_with_intervals(
     name: str, question: Question, ranks: tuple[Fraction, ...], bounds: Range, method: Method, around: bool
 ) -> tuple[Floats, tuple[Floats, Floats] | None]:
     """A value for each rank by what runs inside the curator, and its interval."""
@@ -126,7 +126,7 @@ def _chosen(
 
     low, high = float(found.lower[0]), float(found.upper[0])
     values = choose_values(name, question, ranks, (low, high), method, shares[: len(ranks)])
-    return values, interval_around(question, ranks, values, (low, high), shares[-1]) if around else None
+    return values, bound_quantiles(question, ranks, values, (low, high), shares[-1]) if around else None
 
 
 def choose_values(
@@ -141,7 +141,7 @@ def choose_values(
     """A value for each rank, of the column or of its distances from a number that was released (`about`)."""
     # BOUND: rows on a public grid between the bounds
     grid = DecimalGrid.between(*ends)
-    question.curator.expect(BoundedSum(column_on(grid), order=1))  # refuses what cannot work, before it is charged
+    question.curator.expect(BoundedSum(place_on_grid(grid), order=1))  # refuses what cannot work, before it is charged
     # SUMMARISE + PRIVATISE: the rows around each rank, and a point or a noisy row for it
     if method == "exponential":
         return np.asarray(question.curator.run(PointsAtRanks(name, grid, ranks, about), *shares).value)
@@ -154,7 +154,7 @@ def choose_values(
     return np.array([np.ravel(row)[-1] for row in rows])
 
 
-def interval_around(
+def bound_quantiles(
     question: Question,
     ranks: tuple[Fraction, ...],
     values: Floats,
@@ -169,25 +169,25 @@ def interval_around(
     their number below θ is binomial, whatever the edges, and the noise is drawn after the edges were chosen. So the
     first edge at which too few rows are missing, from either side, ends the interval.
     """
-    edges = edges_around(values, *ends)
-    noisy = question.curator.measure(cells_between(edges, about=about), share)
+    edges = place_edges(values, *ends)
+    noisy = question.curator.measure(count_between(edges, about=about), share)
     question.task.note("the cells around depended on earlier answers")
     around = []
     for rank, value in zip(ranks, values, strict=True):
-        balance = Balance.of(noisy, edges, float(rank))
-        start, end = balance.bracket(confidence or question.confidence, question.n, ends)
+        balance = Balance.from_release(noisy, edges, float(rank))
+        start, end = balance.bracket_quantile(confidence or question.confidence, question.n, ends)
         around.append((min(start, value), max(end, value)))
     return np.array(around)[:, 0], np.array(around)[:, 1]
 
 
-def edges_around(values: Floats, low: float, high: float) -> Floats:
+def place_edges(values: Floats, low: float, high: float) -> Floats:
     """Edges ever closer to each of some values, two per power of two of the distance; and the values themselves."""
     steps = (high - low) * 2.0 ** (-np.arange(2 * OCTAVES + 1) / 2)
     edges = np.concatenate([values, *(value + sign * steps for value in values for sign in (-1, 1))])
     return np.asarray(np.sort(np.clip(edges, low, high)))
 
 
-def _rank(q: float) -> Fraction:
+def _read_rank(q: float) -> Fraction:
     if not 0 <= q <= 1:
         raise ValueError(f"The `q` of quantile must be within [0, 1]. Got {q!r}.")
     return Fraction(q).limit_denominator(FINEST)

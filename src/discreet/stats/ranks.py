@@ -42,7 +42,7 @@ class Ranked:
 
     def near(self, rank: Fraction, far: int) -> Ranked:
         """Those with a row less than `far` rows from the rank, or with rows on either side of it."""
-        kept = _near(self.below, self.below + self.counts, self.n, (rank,), far)
+        kept = _is_near(self.below, self.below + self.counts, self.n, (rank,), far)
         return Ranked(self.codes[kept], self.counts[kept], self.below[kept], self.n)
 
     def order(self, rank: Fraction, many: int, grid: DecimalGrid) -> Ints:
@@ -57,9 +57,9 @@ class Ranked:
         return np.where(places < 1, grid.first, np.where(places > self.n, grid.last, inside))
 
 
-def column_on(grid: DecimalGrid) -> OneHot:
+def place_on_grid(grid: DecimalGrid) -> OneHot:
     """The first column on a grid, as coarse as the first pass sees it: a query by which bad columns are refused."""
-    return _cells(grid, np.zeros(1, dtype=np.int64), FIRST, -(-grid.size // FIRST))
+    return _cut_cells(grid, np.zeros(1, dtype=np.int64), FIRST, -(-grid.size // FIRST))
 
 
 def rank_rows(
@@ -72,14 +72,14 @@ def rank_rows(
     most = 2 * far + 4  # points near a rank, at most
     starts, below, width, n, first = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), grid.size, 0, True
     counts: Ints = below
-    for parts in _passes(grid.size, most * len(ranks)):
+    for parts in _plan_passes(grid.size, most * len(ranks)):
         width = -(-width // parts)
-        table = _cells(grid, starts, parts, width, about, column)
+        table = _cut_cells(grid, starts, parts, width, about, column)
         counts = np.asarray(rows.sum(BoundedSum(table, order=1, name="cells")), dtype=np.int64).reshape(-1, parts)
         counts = counts[: len(below)]
         n, first = (int(counts.sum()), False) if first else (n, False)
         lower = below[:, None] + np.cumsum(counts, axis=1) - counts
-        kept = (counts > 0) & _near(lower, lower + counts, n, ranks, far)
+        kept = (counts > 0) & _is_near(lower, lower + counts, n, ranks, far)
         found = (starts[: len(below), None] + np.arange(parts) * width)[kept]
         counts, below = counts[kept], lower[kept]
         starts = np.append(found, np.full(max(most * len(ranks) - len(found), 0), NOWHERE))
@@ -91,12 +91,12 @@ def count_cells(
 ) -> tuple[Ints, Ints]:
     """Where even cells of the grid start, and how many rows each holds."""
     width = -(-grid.size // cells)
-    table = _cells(grid, np.zeros(1, dtype=np.int64), cells, width, about, column)
+    table = _cut_cells(grid, np.zeros(1, dtype=np.int64), cells, width, about, column)
     counts = np.asarray(rows.sum(BoundedSum(table, order=1, name="cells")), dtype=np.int64)
     return np.minimum(grid.first + width * np.arange(cells), grid.last + 1), counts
 
 
-def _passes(size: int, cells: int) -> list[int]:
+def _plan_passes(size: int, cells: int) -> list[int]:
     """Into how many parts each pass cuts its cells, until they are single points."""
     parts = 1 << max(1, (CELLS // cells).bit_length() - 1)
     wanted = [FIRST] + [parts] * math.ceil(math.log(max(2, size), parts) + 1)
@@ -107,12 +107,12 @@ def _passes(size: int, cells: int) -> list[int]:
     return passes or [1]
 
 
-def _cells(
+def _cut_cells(
     grid: DecimalGrid, starts: Ints, parts: int, width: int, about: float | None = None, column: int = 0
 ) -> OneHot:
     """Cells that cut each of the intervals beginning at `starts` into parts of one width."""
 
-    def cell(rows: Batch) -> Ints:
+    def find_cell(rows: Batch) -> Ints:
         if rows.X.dtype.kind not in "fiub":
             raise TypeError("The column is not of numbers.")
         values = rows.X[:, column] if about is None else np.abs(rows.X[:, column] - about)
@@ -123,10 +123,10 @@ def _cells(
         part = (place - starts[np.maximum(i, 0)]) // width
         return np.where(there & (i >= 0) & (part < parts), i * parts + part, -1)
 
-    return OneHot(cell, len(starts) * parts)
+    return OneHot(find_cell, len(starts) * parts)
 
 
-def _near(lower: Ints, upper: Ints, n: int, ranks: tuple[Fraction, ...], far: int) -> NDArray[np.bool_]:
+def _is_near(lower: Ints, upper: Ints, n: int, ranks: tuple[Fraction, ...], far: int) -> NDArray[np.bool_]:
     near = np.zeros(lower.shape, dtype=bool)
     for rank in ranks:
         a, b = rank.numerator, rank.denominator

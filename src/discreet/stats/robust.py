@@ -11,15 +11,15 @@ from discreet.arguments import is_number
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, approximate, choice, counts, inside, radial
 from discreet.release import Release
-from discreet.stats.moments import MEAN, mean_of, measure_powers
-from discreet.stats.quantiles import FOR_INTERVAL, Method, choose_values, interval_around
-from discreet.stats.statistic import Options, Question, Range, ask, retried
+from discreet.stats.moments import MEAN, estimate_mean, measure_powers
+from discreet.stats.quantiles import FOR_INTERVAL, Method, bound_quantiles, choose_values
+from discreet.stats.statistic import Options, Question, Range, allow_retry, ask
 
 FOR_ENDS = 0.35  # of the budget of a trimmed mean
 HALF = Fraction(1, 2)
 
 
-@retried
+@allow_retry
 def trimmed_mean(
     x: Any,
     trim: float = 0.1,
@@ -44,7 +44,7 @@ def trimmed_mean(
     return _mean_between("trimmed mean", x, trim, bounds, (epsilon, delta), options, trimmed=True)
 
 
-@retried
+@allow_retry
 def winsorized_mean(
     x: Any,
     trim: float = 0.05,
@@ -81,21 +81,21 @@ def _mean_between(
 
     # BOUND: private quantiles
     cuts = np.sort(choose_values("ends", question, (rank, 1 - rank), ends, "exponential", (low, high)))
-    between = _widened(float(cuts[0]), float(cuts[1]), ends[1] - ends[0])
+    between = _widen_bounds(float(cuts[0]), float(cuts[1]), ends[1] - ends[0])
     question.task.note(f"rows between {cuts[0]:.6g} and {cuts[1]:.6g}, where to cut depended on earlier answers")
     # SUMMARISE + PRIVATISE: how many rows, their sum and that of their squares
     power = measure_powers(question, between, rest, MEAN, trimmed)
     # SOLVE
-    return question.answer(name, *mean_of(power, between, question.confidence))
+    return question.answer(name, *estimate_mean(power, between, question.confidence))
 
 
-def _widened(low: float, high: float, reach: float) -> Bounds:
+def _widen_bounds(low: float, high: float, reach: float) -> Bounds:
     """Bounds of a column between two values; of equal ones, which floats can tell apart, a little wider."""
     step = max(reach, abs(low)) * 2.0**-40
     return Bounds([low], [high]) if high - low > step else Bounds([low - step], [high + step])
 
 
-@retried
+@allow_retry
 def iqr(
     x: Any,
     bounds: Range = None,
@@ -123,12 +123,12 @@ def iqr(
     interval = None
     if kept < 1:
         both = (1 + question.confidence) / 2  # of each end, so that both hold together
-        starts, stops = interval_around(question, ranks, np.array([low, high]), ends, shares[2], both)
+        starts, stops = bound_quantiles(question, ranks, np.array([low, high]), ends, shares[2], both)
         interval = max(0.0, float(starts[1] - stops[0])), float(stops[1] - starts[0])
     return question.answer("iqr", high - low, None, interval)
 
 
-@retried
+@allow_retry
 def mad(
     x: Any,
     bounds: Range = None,
@@ -160,7 +160,7 @@ def mad(
     value = choose_values("mad", question, (HALF,), far, method, shares[1:2], about=middle)
     interval = None
     if kept < 1:
-        start, stop = interval_around(question, (HALF,), value, far, shares[2], about=middle)
+        start, stop = bound_quantiles(question, (HALF,), value, far, shares[2], about=middle)
         interval = start.item(), stop.item()
     return question.answer("mad", value.item(), None, interval)
 
@@ -169,7 +169,7 @@ def _open_spread(
     name: str, x: Any, epsilon: float, delta: float, method: Method, options: Options
 ) -> tuple[Question, tuple[Any, float]]:
     """The question, the kind of part that its method is paid by, and the share of the budget for values."""
-    kinds = {"exponential": choice, "smooth": _inside, "ptr": approximate}
+    kinds = {"exponential": choice, "smooth": _make_inside_part, "ptr": approximate}
     if method not in kinds:
         allowed = ", ".join(kind for kind in get_args(Method) if kind in kinds)
         raise ValueError(f"The `method` of {name} is one of {allowed}. Got {method!r}.")
@@ -183,7 +183,7 @@ def _open_spread(
     return question, (kinds[method], 1.0 if alone else 1 - FOR_INTERVAL)
 
 
-def _inside(weight: float) -> Part:
+def _make_inside_part(weight: float) -> Part:
     return inside(radial(weight))
 
 

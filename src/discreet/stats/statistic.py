@@ -86,13 +86,13 @@ class Question:
     def deal(self, bounds: Range, *parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
         """The bounds, given or paid for, and a share for each part."""
         if bounds is not None:
-            return replace(self.task, bounds=self.public(bounds)).deal(*parts)
+            return replace(self.task, bounds=self.read_bounds(bounds)).deal(*parts)
         found, shares = self.task.deal(*parts)
         ranges = ", ".join(f"[{a:.6g}, {b:.6g}]" for a, b in zip(found.lower, found.upper, strict=True))
         self.task.note(f"the answer and its interval are of values clipped to {ranges}")
         return found, shares
 
-    def public(self, bounds: tuple[float, float] | Bounds) -> Bounds:
+    def read_bounds(self, bounds: tuple[float, float] | Bounds) -> Bounds:
         """The bounds given, one pair per column."""
         if not isinstance(bounds, Bounds):
             try:
@@ -135,7 +135,7 @@ def ask(
         raise ValueError(f"The `confidence` of {name} must be a number within (0, 1). Got {confidence!r}.")
     rows = as_rows(X if is_rows(X) or is_lazy(X) else as_table(X, numeric), numeric=numeric, unit=unit)
     refuse_count(name, n)
-    budget = _lighter(budget, options, wider(rows.width) if callable(wider) else wider)
+    budget = _choose_lighter_budget(budget, options, wider(rows.width) if callable(wider) else wider)
     ledger = open_ledger(options.get("ledger"), budget)
     budget.warn_of_delta(public_count(budget, rows, n))
     bound = None if unit is None else Bound(limit)
@@ -143,12 +143,12 @@ def ask(
     return Question(task, float(confidence))
 
 
-def one_cell(options: Options) -> float:
+def l1_factor_of_cells(options: Options) -> float:
     """How much wider in ℓ1 a table of counts is: one that is exchanged leaves one cell and comes to another."""
     return math.sqrt(2) if options.get("neighbours") == "replace-one" else 1.0
 
 
-def _lighter(budget: Budget, options: Options, wider: float) -> Budget:
+def _choose_lighter_budget(budget: Budget, options: Options, wider: float) -> Budget:
     """The promise to keep: the pure one of the same ε, which implies it, where that needs less noise.
 
     `wider` is how much larger the sensitivity is in ℓ1, for Laplace noise, than in ℓ2, for Gaussian. Less noise is what
@@ -171,24 +171,24 @@ class Forgetting:
             raise error.with_traceback(None) from error.__cause__
 
 
-def forgetful(question: Callable[P, T]) -> Callable[P, T]:
+def forget_on_failure(question: Callable[P, T]) -> Callable[P, T]:
     """A function called in such a context."""
 
     @wraps(question)
-    def asked(*arguments: P.args, **options: P.kwargs) -> T:
+    def call_and_forget(*arguments: P.args, **options: P.kwargs) -> T:
         with Forgetting():
             return question(*arguments, **options)
 
-    return asked
+    return call_and_forget
 
 
-def retried(statistic: Callable[P, Release]) -> Callable[P, Release]:
+def allow_retry(statistic: Callable[P, Release]) -> Callable[P, Release]:
     """A statistic that, under `ledger.retrying(version)`, stores its release and finds it again."""
     signature = inspect.signature(statistic)
 
     @wraps(statistic)
     def ask_again(*arguments: P.args, **options: P.kwargs) -> Release:
-        attempt = _attempt(statistic, options.get("ledger"), signature.bind(*arguments, **options))
+        attempt = _open_attempt(statistic, options.get("ledger"), signature.bind(*arguments, **options))
         if attempt is not None:
             options["ledger"] = attempt
         with Forgetting():
@@ -197,7 +197,7 @@ def retried(statistic: Callable[P, Release]) -> Callable[P, Release]:
     return ask_again
 
 
-def _attempt(statistic: Callable[..., Release], ledger: Any, bound: inspect.BoundArguments) -> Attempt | None:
+def _open_attempt(statistic: Callable[..., Release], ledger: Any, bound: inspect.BoundArguments) -> Attempt | None:
     if not isinstance(ledger, Retrying):
         return None
     bound.apply_defaults()
@@ -205,12 +205,12 @@ def _attempt(statistic: Callable[..., Release], ledger: Any, bound: inspect.Boun
     del asked["options"]
     x = asked.pop(next(iter(asked)))
     unit = asked.get("unit")
-    rows = _opened(x, unit)
+    rows = _open_rows(x, unit)
     relation = asked.get("neighbours", "add-remove")
     return ledger.attempt(statistic, asked, rows, Budget(asked["epsilon"], asked["delta"], relation, unit_name(unit)))
 
 
-def _opened(x: Any, unit: Any) -> Any:
+def _open_rows(x: Any, unit: Any) -> Any:
     """The rows, whatever the statistic will ask of them: as numbers where they are, which is faster to tell apart."""
     if is_rows(x) or is_lazy(x):
         return as_rows(x, numeric=False, unit=unit)
@@ -231,17 +231,17 @@ def as_table(x: Any, numeric: bool = True) -> Any:
     return array[:, None] if array.ndim == 1 else array
 
 
-def present(rows: Batch) -> NDArray[np.int64]:
+def mark_present(rows: Batch) -> NDArray[np.int64]:
     """Cell 0 for a row that counts, -1 for one with a missing value."""
     there = np.isfinite(rows.X) if rows.X.dtype.kind == "f" else ~_MISSING(rows.X).astype(bool)
     return np.where(there.all(axis=1), 0, -1)
 
 
-def _missing(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     # None, pandas' NA, NaN and NaT; infinity too, as in columns of numbers
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, np.floating)) and not np.isfinite(value)
 
 
-_MISSING = np.frompyfunc(_missing, 1, 1)
+_MISSING = np.frompyfunc(_is_missing, 1, 1)
