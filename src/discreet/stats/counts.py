@@ -22,11 +22,11 @@ MOST_CELLS = 1 << 24
 
 @allow_retry
 def count(x: Any, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
-    """How many rows there are (rows with a missing number are not counted).
+    """The number of rows (rows with a missing value are not counted).
 
-    The interval is for the number of rows in these data: there is no sampling in it. Noise is whole, and as small as a
-    promise of pure ε allows; with a δ and a ledger that is shared, it is Gaussian. (Where the rows of a unit share what
-    one row may add, parts of rows are counted, and it is Laplace noise.)
+    The interval is for the number of rows in these data, so it has no sampling error. Noise is a whole number, and the
+    smallest that pure ε allows; with a δ and a shared ledger it is Gaussian. (Where the rows of a unit share the weight
+    of one row, fractions of rows are counted, with Laplace noise.)
 
     Examples
     --------
@@ -56,17 +56,17 @@ def histogram(
     categories: Any = None,
     **options: Unpack[Options],
 ) -> Release:
-    """How many rows fall into each cell; of several columns, the contingency table.
+    """The number of rows in each cell; for several columns, a contingency table.
 
     Parameters
     ----------
     x : a column, or a table for a contingency table.
-    bins : how many even cells between the bounds, or the edges; for a table, one of these per column.
-    bounds : (low, high); values outside go to the cells at the ends. Estimated privately if None.
+    bins : the number of equal cells between the bounds, or the edges; for a table, one of these per column.
+    bounds : (low, high); values outside are counted in the cells at the ends. Estimated privately if None.
     categories : the public list of labels, or one list per column; labels not in it are not counted.
 
-    The answer's `axes` are the edges or categories; its interval holds for each cell by itself, for these data. Counts
-    are unbiased: small ones may come out below zero. Noise and δ are as in `count`.
+    The release's `axes` are the edges or categories. Its interval holds for each cell separately, for these data.
+    Counts are unbiased, so small ones may be below zero. Noise and δ are as in `count`.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Description: count, means, quartiles and histograms of all columns of a table, as one planned release.
+"""Description: the count, and means, quartiles and histograms of all columns of a table, as one planned release.
 
-The budget is split once, and rows are read once. Of each column of numbers two things are measured: its powers, for the
-mean, and how many rows fall into each of `cells` even cells, for the histogram and, by adding the cells up, for the
-quartiles. One measurement serves all ranks, which costs less than a choice for each.
+The budget is split once, and rows are read once. Two things are measured for each column of numbers: its power sums,
+for the mean, and the number of rows in each of `cells` equal cells, for the histogram and, by cumulative sums, for the
+quartiles. One measurement serves all ranks, which costs less than an exponential mechanism for each.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ WEIGHTS = np.array(MEAN)
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column of numbers: mean and quartiles with intervals, and noisy counts in even cells of its range.
+    """A column of numbers: mean and quartiles with intervals, and noisy counts in equal cells of its range.
 
-    If it is of `whole` numbers, so are its quartiles and their intervals, and edges lie halfway between two numbers.
+    In a column of `whole` numbers the quartiles and their intervals are whole too, and edges lie halfway between two
+    numbers.
     """
 
     name: str
@@ -55,8 +56,8 @@ class Numbers:
     std: float
     whole: bool = False
 
-    def bins(self, most: int = 16) -> tuple[Floats, Floats]:
-        """Edges and counts of fewer, wider cells, to be looked at."""
+    def merge_cells(self, most: int = 16) -> tuple[Floats, Floats]:
+        """Edges and counts of fewer, wider cells, for display."""
         step = max(1, len(self.counts) // most)
         starts = np.arange(0, len(self.counts), step)
         return np.append(self.edges[starts], self.edges[-1]), np.add.reduceat(self.counts, starts)
@@ -75,14 +76,14 @@ class Categories:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """All columns of a table, and the receipt; intervals hold with probability `confidence`, each by itself."""
+    """All columns of a table, and the receipt; each interval holds by itself with probability `confidence`."""
 
     count: float
     count_interval: Interval
     columns: tuple[Numbers | Categories, ...]
     confidence: float
     release: Release
-    count_std: float = 0.0  # of the noise in the count; 0 where it is public
+    count_std: float = 0.0  # standard deviation of the noise in the count; 0 where the count is public
 
 
 @forget_on_failure
@@ -97,20 +98,20 @@ def describe(
     whole: Collection[str] = (),
     **options: Unpack[Options],
 ) -> Description:
-    """How many rows there are, and what each column looks like.
+    """The number of rows, and a summary of each column.
 
     Parameters
     ----------
-    X : a table with names of columns, or rows behind an engine.
+    X : a table with column names, or rows behind an engine.
     bounds : public (low, high) of each column of numbers to describe.
     categories : the public list of values of each column of categories to describe.
-    cells : how finely the range of a column of numbers is cut; quartiles are told to within a cell.
-    whole : columns of whole numbers, with whole bounds. Each cell then holds equally many of them, at most `cells`
-        cells in all, so that no cell looks emptier than its neighbours for holding fewer.
+    cells : the number of cells of a column of numbers; quartiles are precise to within a cell.
+    whole : the columns of whole numbers, with whole bounds. Each of their cells then covers equally many numbers, with
+        at most `cells` cells in all, so that no cell looks emptier than its neighbours because it covers fewer.
 
-    With a public `n` nothing is spent on the count, which is then `n` itself.
-    Intervals of counts are for these data, those of means and quartiles for the population the rows were drawn from. A
-    row whose cell is missing, or not among the values, is left out of that column alone.
+    With a public `n` nothing is spent on the count, which is then `n` itself. Intervals of counts are for these data;
+    those of means and quartiles are for the population the rows were drawn from. A row with a missing value, or a value
+    that is not in the list, is left out of that column only.
 
     Examples
     --------
@@ -129,24 +130,28 @@ def describe(
     refuse_unbounded_whole(bounds, whole)
     grids = {name: _make_edges(name, pair, cells, name in whole) for name, pair in bounds.items()}
     rows = select_columns(X, [*bounds, *lists], options.get("unit"))
-    # what is not wanted may be of any type, and so may be what is: `_Codes` makes numbers of it
+    # columns may be of any type: `_Codes` turns those that are wanted into numbers
     question = ask(
         "describe", rows, epsilon, delta, options, numeric=has_only_numbers(rows, bounds, options.get("unit"))
     )
     names = _read_names(question, [*bounds, *lists])
-    question.curator.map(_Codes(tuple(names.index(name) for name in (*bounds, *lists)), len(bounds), lists))
-    plan = _plan_queries(bounds, lists, grids, question)
 
+    # BOUND: categories become places in their public lists; the queries clip numbers to their bounds
+    question.curator.map(_Codes(tuple(names.index(name) for name in (*bounds, *lists)), len(bounds), lists))
+    # SUMMARISE: the count; power sums and cell counts of numbers; counts of categories
+    plan = _plan_queries(bounds, lists, grids, question)
+    # PRIVATISE: one split of the budget, and all queries in one reading of the rows
     shares = question.budget.split(*(part.share for part in plan))
     noisy = question.curator.measure_together(
         *((part.query, share, None) for part, share in zip(plan, shares, strict=True))
     )
+    # SOLVE: means, quartiles and histograms, with intervals
     return _solve_columns(question, noisy, bounds, lists, grids, whole)
 
 
 @dataclass(frozen=True)
 class _Codes:
-    """The columns wanted as numbers: those that are as they are, a category as its place in its list, NaN for none."""
+    """The wanted columns as numbers: a category as its place in its list, and NaN for a missing value."""
 
     places: tuple[int, ...]
     numbers: int
@@ -171,7 +176,7 @@ class _PlannedQuery:
 def _plan_queries(
     bounds: Mapping[str, Interval], lists: Mapping[str, Any], grids: Mapping[str, Floats], question: Question
 ) -> list[_PlannedQuery]:
-    """BOUND and SUMMARISE: a count; powers and cells of each column of numbers; cells of each category."""
+    """The queries and their parts of the budget: a count, powers and cells of each number, cells of each category."""
     order = question.order
     parts = (
         [_PlannedQuery(BoundedSum(OneHot(_put_in_one_cell, 1), order=order, name="count"), counts(1))]
@@ -206,9 +211,9 @@ def _make_powers(place: int, bounds: Bounds) -> Callable[[Batch], Floats]:
 
 
 def _make_edges(name: str, pair: Interval, cells: int, whole: bool) -> Floats:
-    """Of even cells from low to high; of whole numbers, cells that hold equally many of them.
+    """Edges of equal cells from low to high; for whole numbers, of cells that cover equally many of them.
 
-    >>> _edges("ward", (1, 6), 4, True).tolist()
+    >>> _make_edges("ward", (1, 6), 4, True).tolist()
     [0.5, 2.5, 4.5, 6.5]
     """
     if not whole:
@@ -238,7 +243,7 @@ def _solve_columns(
     grids: Mapping[str, Floats],
     whole: Collection[str],
 ) -> Description:
-    """SOLVE: columns from noisy sums."""
+    """The description of all columns, from the noisy sums."""
     count, std, rest = _read_count(question, noisy)
     columns: list[Numbers | Categories] = []
     for place, (name, pair) in enumerate(bounds.items()):
@@ -254,7 +259,7 @@ def _solve_columns(
 def _read_count(
     question: Question, noisy: Sequence[Release]
 ) -> tuple[tuple[float, Interval], float, Sequence[Release]]:
-    """How many rows there are, with an interval; the deviation of the noise in it; and the releases of the columns."""
+    """The number of rows with its interval, the standard deviation of its noise, and the releases of the columns."""
     if question.n is not None:
         return (float(question.n), (float(question.n), float(question.n))), 0.0, noisy
     count, *rest = noisy
@@ -263,7 +268,7 @@ def _read_count(
 
 
 def _round_quartiles(found: Numbers, pair: Interval) -> Numbers:
-    """The same of whole numbers."""
+    """The same column with whole quartiles and whole ends of their intervals."""
     low, high = pair
     ends = [(np.clip(np.ceil(a), low, high), np.clip(np.floor(b), low, high)) for a, b in found.quartile_intervals]
     values = np.clip(np.rint(found.quartiles), low, high)
@@ -288,11 +293,12 @@ def _solve_numbers(
 
 
 def _read_quantile(q: float, edges: Floats, table: Release, confidence: float) -> tuple[float, Interval]:
-    """Where cells add up to a share q of their total, and between which edges that is, most probably.
+    """The quantile of rank q from the cumulative counts of cells, and the two edges that bracket it.
 
-    At edge k, with B cells of noise σ each, the sum below it less q times the total has noise of standard deviation
-    σ √((1 - q)² k + q² (B - k)), beside the sampling's √(n q (1 - q)). An edge is below the quantile, most probably,
-    where the difference is less than minus what both reach; the true quantile's own edges pass that test.
+    At edge k, with B cells of noise σ each, the sum below the edge minus q times the total has noise of standard
+    deviation σ √((1 - q)² k + q² (B - k)), and sampling error √(n q (1 - q)). An edge is taken to be below the quantile
+    if this difference is negative beyond both errors together. The edges next to the true quantile pass the test with
+    the stated confidence.
     """
     cells = len(table.value)
     below = np.append(0.0, np.cumsum(table.value))
@@ -313,7 +319,7 @@ def _to_floats(cells: NDArray[Any]) -> Floats:
 def _to_float(cell: Any) -> float:
     try:
         return float(cell)
-    except Exception:  # whatever a strange cell does: it is missing, and tells nothing of itself
+    except Exception:  # a value that cannot be converted counts as missing, and its error reveals nothing
         return np.nan
 
 

@@ -1,4 +1,4 @@
-"""Intervals that account for the privacy noise and for the sampling."""
+"""Confidence intervals that account for both the privacy noise and the sampling."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ DRAWS = 20_001
 
 
 def find_half_width(confidence: float, normal: Any, noise: tuple[Any, ...], event: Event) -> Any:
-    """How far from 0 the sum of a normal error and noises reaches, with the given confidence.
+    """The half-width of an interval around 0 that holds a normal error plus noises, with the given confidence.
 
-    `normal` is the standard deviation of the sampling error, `noise` those of independent noises of the event's law.
-    All Gaussian: a multiple of the total deviation. With Laplace noise, or the whole noise of counts, which is like it:
-    by simulation, with public random numbers: what is computed here is a property of known laws and not of the data.
+    `normal` is the standard deviation of the sampling error, `noise` those of independent noises of the event's law. If
+    all noise is Gaussian, the half-width is a multiple of the total deviation. With Laplace noise, or the discrete
+    noise of counts, which is close to it, the half-width is simulated with public random numbers: it is a property of
+    known laws, not of the data.
     """
     variance = np.square(normal) + sum(np.square(part) for part in noise)
     if not any(isinstance(leaf, Laplace | Pure) for leaf, _ in flatten(event)):
@@ -35,7 +36,7 @@ def find_half_width(confidence: float, normal: Any, noise: tuple[Any, ...], even
 
 
 def bound_counts(counts: Release, confidence: float) -> tuple[Floats, Floats]:
-    """Between which numbers of rows each true count is, with the given confidence: none is below zero."""
+    """The interval of each true count, with the given confidence; no end is below zero."""
     whole = isinstance(counts.event, Pure) and not (counts.value % 1).any()
     half = (
         whole_reach(1 - confidence, float(counts.std))

@@ -18,15 +18,15 @@ from discreet.stats.mean_vectors import release_table_mean
 from discreet.stats.statistic import Options, Question, Range, allow_retry, ask
 
 Floats = NDArray[np.float64]
-MEAN, VARIANCE = (0.35, 1.0, 0.15), (0.35, 0.7, 1.0)  # how noise is dealt among (1, z, z²)
+MEAN, VARIANCE = (0.35, 1.0, 0.15), (0.35, 0.7, 1.0)  # weights of (1, z, z²), which divide the noise among them
 
 
 @allow_retry
 def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
-    """The sum of a column, clipped to its bounds; of a table, of each column.
+    """The sum of a column, clipped to its bounds; for a table, of each column.
 
-    The interval is for the sum over these data: there is no sampling in it. With a `unit` and no limit on its rows, a
-    unit whose values add up, in size, to more than one row may have counts for so much less of each.
+    The interval is for the sum over these data, so it has no sampling error. With a `unit` and no limit on its rows,
+    the sum over a unit's rows is scaled down until it is no longer than a single row may be.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, 
     centre = found.centre if known else np.zeros(len(found.lower))
     largest = found.half if known else np.maximum(np.abs(found.lower), np.abs(found.upper))
 
-    # BOUND: clipped to the bounds, each column in units of the largest value it can add
+    # BOUND: clipped to the bounds, each column in units of the largest value that a row can add
     def scale_rows(rows: Batch) -> Floats:
         return (found.scale(rows.X) * found.half + (found.centre - centre)) / largest
 
@@ -61,7 +61,7 @@ def sum(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, 
 
 @dataclass(frozen=True)
 class NoisyPowers:
-    """Noisy count, sum and sum of squares of a column in [-1, 1], and the noise of each."""
+    """Noisy count, sum and sum of squares of a column scaled to [-1, 1], with the standard deviation of each."""
 
     n: float
     sums: Floats
@@ -78,7 +78,7 @@ class NoisyPowers:
 
     @property
     def variance(self) -> float:
-        # of the moments as they are: clipping each by itself would keep their noises from cancelling
+        # of unclipped moments: clipping each separately would keep their noises from cancelling
         return float(np.clip(self.sums[1] / self.rows - (self.sums[0] / self.rows) ** 2, 0, 1))
 
     @property
@@ -87,18 +87,18 @@ class NoisyPowers:
 
     @property
     def fewest_rows(self) -> float:
-        """A number of rows that there are most probably."""
+        """A lower bound of the number of rows, two standard deviations below the estimate."""
         return max(self.n - 2 * float(self.std[0]), 1.0)
 
     @property
     def most_variance(self) -> float:
-        """A variance that it is most probably below."""
+        """An upper bound of the variance, two standard deviations above the estimate."""
         slack = 2 * float(np.hypot(self.std[2], 2 * self.mean * self.std[1])) / self.fewest_rows
         return min(self.variance + slack, 1.0)
 
 
 def _bound_l1_factor(weights: tuple[float, ...], bounds: Range, options: Options) -> float:
-    """How much wider the powers of a row are in ℓ1 than in ℓ2, at most; of use where bounds are given."""
+    """An upper bound of ‖·‖1/‖·‖2 of a row's powers; infinite where bounds are not given."""
     dealt = weights if options.get("n") is None else weights[1:]
     return math.inf if bounds is None else float(np.linalg.norm(dealt, 1) / np.linalg.norm(dealt))
 
@@ -106,7 +106,7 @@ def _bound_l1_factor(weights: tuple[float, ...], bounds: Range, options: Options
 def _release_powers(
     question: Question, bounds: Range, weights: tuple[float, float, float]
 ) -> tuple[Bounds, NoisyPowers]:
-    """(1, z, z²) of one column, in one release; the weights deal the noise among them."""
+    """The bounds, and (1, z, z²) of one column in one release; the weights divide the noise among them."""
     if question.curator.width != 1:
         raise ValueError("This statistic is of one column. Hint: `covariance` takes a table.")
     found, (share,) = question.deal(bounds, 1)
@@ -116,7 +116,10 @@ def _release_powers(
 def measure_powers(
     question: Question, found: Bounds, share: Share, weights: tuple[float, float, float], trimmed: bool = False
 ) -> NoisyPowers:
-    """(1, z, z²) of one column scaled to its bounds; rows beyond them are clipped, or, `trimmed`, count for nothing."""
+    """The sums of (1, z, z²) of one column scaled to its bounds.
+
+    Values outside the bounds are clipped; with `trimmed`, their rows are left out.
+    """
     known = question.n is not None and not trimmed
     dealt = np.array(weights[1:] if known else weights)
 
@@ -141,12 +144,12 @@ def measure_powers(
 
 @allow_retry
 def mean(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
-    """The mean of a column; of a table, of each column.
+    """The mean of a column; for a table, of each column.
 
-    Bounds of a table that are not given are estimated; then, where there are rows enough, private quartiles say where
-    the middle of each column is, and rows are clipped by how far they are from it as a whole.
+    Bounds that are not given are estimated. For a table without bounds that has enough rows, private quartiles then
+    give the centre of each column, and rows are clipped by their distance from it.
 
-    The interval is for the mean of the population the rows were drawn from: it accounts for the privacy noise and for
+    The interval is for the mean of the population the rows were drawn from. It accounts for the privacy noise and for
     the sampling, whose variance is measured with a small part of the same release.
 
     Examples
@@ -167,7 +170,7 @@ def mean(x: Any, bounds: Range = None, epsilon: float = 1.0, delta: float = 0.0,
 
 
 def estimate_mean(power: NoisyPowers, bounds: Bounds, confidence: float) -> tuple[float, float, tuple[float, float]]:
-    """The mean by noisy powers of a column scaled by these bounds: its value, the noise in it, and its interval."""
+    """The mean, the standard deviation of its noise, and its interval, from noisy powers scaled by these bounds."""
     # the error of S/N to first order: (noise of S - mean × noise of N) / N
     noises = (power.std[1] / power.fewest_rows, power.mean * power.std[0] / power.fewest_rows)
     half = find_half_width(confidence, np.sqrt(power.most_variance / power.fewest_rows), noises, power.noisy.event)
@@ -182,7 +185,7 @@ def variance(
 ) -> Release:
     """The variance of a column (divided by n).
 
-    The interval is for the variance of the population; the sampling error is bounded by the range.
+    The interval is for the variance of the population. Its sampling error is bounded by the range of the values.
 
     Examples
     --------
@@ -215,7 +218,7 @@ def covariance(
 ) -> Release:
     """The covariance matrix of a table (divided by n), made positive semi-definite.
 
-    The interval is for each covariance of the population by itself; the sampling error is bounded by the range.
+    The interval is for each covariance of the population separately. Its sampling error is bounded by the range.
 
     Examples
     --------
@@ -232,7 +235,7 @@ def covariance(
     def scale_rows(rows: Batch) -> Floats:
         return np.column_stack([np.ones(len(rows)), found.scale(rows.X)])
 
-    # SUMMARISE: their second moments
+    # SUMMARISE: the second moments of (1, z)
     query = BoundedSum(
         scale_rows, scale_rows, norm=d if question.order == 2 else d**2, order=question.order, name="second moments"
     )
@@ -244,12 +247,12 @@ def covariance(
     fewest = n if question.n is not None else max(n - 2 * float(std[0, 0]), 1.0)
     m = np.clip(noisy.value[0, 1:] / n, -1, 1)
     moments = np.clip(noisy.value[1:, 1:] / n, -1, 1)
-    raw = noisy.value / n  # not clipped one by one, for the same reason as the variance
+    raw = noisy.value / n  # not clipped separately, so that noises cancel as in the variance
     value = _find_nearest_psd(np.clip(raw[1:, 1:] - np.outer(raw[0, 1:], raw[0, 1:]), -1, 1))
     counted = 0.0 if question.n is not None else std[0, 0]
     # the error of S_ij/N - S_i S_j/N² to first order; on the diagonal S_i and S_j are one and the same
     once, same = np.abs(m)[:, None] * std[0, 1:] / fewest, np.eye(d - 1, dtype=bool)
-    # in ℓ1 the noise is not symmetric, and the two entries of a pair are averaged
+    # in ℓ1 the noise is not symmetric, and the two entries of a pair are averaged: std / √2
     pair = np.where(same | (question.order == 2), 1.0, np.sqrt(0.5))
     noises = (
         std[1:, 1:] * pair / fewest,

@@ -1,4 +1,4 @@
-"""Quantiles: values of a rank, whatever the tails."""
+"""Quantiles: values of given ranks, robust to heavy tails."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from discreet.stats.statistic import Options, Question, Range, allow_retry, ask
 Floats = NDArray[np.float64]
 
 FINEST = 10**6  # ranks are fractions with at most this denominator
-FOR_INTERVAL = 0.25  # of the budget
-OCTAVES = 36  # how much finer the smallest cell beside a quantile is than the range, in powers of two
+FOR_INTERVAL = 0.25  # share of the budget
+OCTAVES = 36  # the smallest cell beside a quantile is 2^-36 of the range
 
 
 Method = Literal["exponential", "smooth", "ptr", "histogram"]
@@ -40,22 +40,22 @@ def quantile(
     method: Method = "exponential",
     **options: Unpack[Options],
 ) -> Release:
-    """The value below which a share `q` of a column lies; for a list of `q`, one value each.
+    """The value below which a share `q` of a column lies; for a list of `q`, one value for each.
 
-    | method | how | promise |
+    | method | how | guarantee |
     | --- | --- | --- |
-    | "exponential" | a point of a fine public grid, by how near it is, in rows, to having the rank | pure |
-    | "smooth" | the row of the rank, with Cauchy noise by its smooth sensitivity | pure |
-    | "ptr" | the row of the rank, with noise of the least scale at which it is stable, by a test | (ε, δ) |
-    | "histogram" | noisy counts of ever finer cells: sums and nothing else | as asked |
+    | "exponential" | exponential mechanism over a fine public grid, by distance from the rank in rows | pure |
+    | "smooth" | the row of the rank, with Cauchy noise scaled to its smooth sensitivity | pure |
+    | "ptr" | propose-test-release: the row of the rank, with noise of the smallest scale that passes | (ε, δ) |
+    | "histogram" | noisy counts of ever finer cells: sums only | as asked |
 
-    Ranks are robust: what the bounds cut off does not matter, and the error is in ranks, not in the units of the data.
-    With the first method round numbers are likelier than others, as far as rows allow both: values that were rounded
-    are found exactly. The third gives the middle of the bounds, and a note, where no scale passes.
+    Quantiles are robust: values outside the bounds hardly matter, and the error is in ranks, not in the units of the
+    data. "exponential" prefers round numbers among points that fit the rows equally well, so values that were rounded
+    are found exactly. "ptr" returns the middle of the bounds, and adds a note, where no scale passes.
 
-    The interval is for the quantile of the population: it accounts for noise and sampling. It takes a quarter of the
-    budget; with confidence=None there is none, and the value is sharper for it. (With "histogram" it is free.) Where
-    the promise kept is the pure one, δ is not used.
+    The interval is for the quantile of the population: it accounts for noise and sampling. It costs a quarter of the
+    budget; with confidence=None there is no interval, and the value is more precise. (With "histogram" the interval is
+    free.) Where the guarantee is pure, δ is not used.
 
     Examples
     --------
@@ -90,11 +90,11 @@ def median(
 
 
 def _release_quantiles(
-    name: str, x: Any, q: Any, bounds: Range, promise: tuple[float, float], method: Method, options: Options
+    name: str, x: Any, q: Any, bounds: Range, guarantee: tuple[float, float], method: Method, options: Options
 ) -> Release:
     if method not in get_args(Method):
         raise ValueError(f"The `method` of {name} is one of {', '.join(get_args(Method))}. Got {method!r}.")
-    budget = Budget(*promise)  # checks both; choices keep the pure promise, which implies it
+    budget = Budget(*guarantee)  # checks both; choices give the pure guarantee, which implies (ε, δ)
     ranks = tuple(_read_rank(part) for part in np.atleast_1d(q).tolist())
     if not ranks:
         raise ValueError("The `q` of quantile must be one or more ranks within [0, 1]. Got none.")
@@ -119,7 +119,7 @@ def _release_quantiles(
 def _choose_with_intervals(
     name: str, question: Question, ranks: tuple[Fraction, ...], bounds: Range, method: Method, around: bool
 ) -> tuple[Floats, tuple[Floats, Floats] | None]:
-    """A value for each rank by what runs inside the curator, and its interval."""
+    """A value for each rank, chosen inside the curator, and its interval."""
     weight = (1 - FOR_INTERVAL) / len(ranks)
     part = {"exponential": choice(weight), "smooth": inside(radial(weight)), "ptr": approximate(weight)}[method]
     found, shares = question.deal(bounds, *[part] * len(ranks), *([counts(FOR_INTERVAL)] if around else []))
@@ -138,11 +138,11 @@ def choose_values(
     shares: tuple[Share, ...],
     about: float | None = None,
 ) -> Floats:
-    """A value for each rank, of the column or of its distances from a number that was released (`about`)."""
+    """A value for each rank of the column, or of its distances from a released number (`about`)."""
     # BOUND: rows on a public grid between the bounds
     grid = DecimalGrid.between(*ends)
-    question.curator.expect(BoundedSum(place_on_grid(grid), order=1))  # refuses what cannot work, before it is charged
-    # SUMMARISE + PRIVATISE: the rows around each rank, and a point or a noisy row for it
+    question.curator.expect(BoundedSum(place_on_grid(grid), order=1))  # refuses a bad column before anything is charged
+    # SUMMARISE + PRIVATISE: the rows around each rank, and a chosen point or a noisy row for it
     if method == "exponential":
         return np.asarray(question.curator.run(PointsAtRanks(name, grid, ranks, about), *shares).value)
     kind = SmoothRank if method == "smooth" else StableRank
@@ -150,7 +150,7 @@ def choose_values(
     rows = [question.curator.run(kind(name, grid, rank, about), share).value for rank, share in asked]
     if method == "ptr" and any(row[0] < 0 for row in rows):
         question.task.note("no scale passed the test: where that is so the answer is the middle of the bounds")
-    # SOLVE: of a proposal that was tested, the number of the scale comes first
+    # SOLVE: after propose-test-release, the number of the scale comes first
     return np.array([np.ravel(row)[-1] for row in rows])
 
 
@@ -163,15 +163,18 @@ def bound_quantiles(
     confidence: float | None = None,
     about: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """Between which values each quantile of the population is, from a noisy count of rows around those released.
+    """The interval of each quantile of the population, from a noisy count of rows around the released values.
 
-    The population's quantile θ is above an edge e, unless there are fewer rows below e than were to be expected at θ:
-    their number below θ is binomial, whatever the edges, and the noise is drawn after the edges were chosen. So the
-    first edge at which too few rows are missing, from either side, ends the interval.
+    The population's quantile θ is above an edge e, unless fewer rows are below e than are to be expected at θ: the
+    number of rows below θ is binomial, whatever the edges are, and the noise is drawn after the edges were chosen. So,
+    from either side, the first edge at which too few rows are missing ends the interval.
     """
+    # BOUND + SUMMARISE: each row adds one to its cell
     edges = place_edges(values, *ends)
+    # PRIVATISE
     noisy = question.curator.measure(count_between(edges, about=about), share)
     question.task.note("the cells around depended on earlier answers")
+    # SOLVE
     around = []
     for rank, value in zip(ranks, values, strict=True):
         balance = Balance.from_release(noisy, edges, float(rank))
@@ -181,7 +184,7 @@ def bound_quantiles(
 
 
 def place_edges(values: Floats, low: float, high: float) -> Floats:
-    """Edges ever closer to each of some values, two per power of two of the distance; and the values themselves."""
+    """Edges ever closer to each of the values, two per power of two of the distance, and the values themselves."""
     steps = (high - low) * 2.0 ** (-np.arange(2 * OCTAVES + 1) / 2)
     edges = np.concatenate([values, *(value + sign * steps for value in values for sign in (-1, 1))])
     return np.asarray(np.sort(np.clip(edges, low, high)))
