@@ -38,7 +38,7 @@ def find_ranges_near(order: Ints, many: int) -> Ints:
     `order` holds the row of the rank and at least `many` + 1 rows on either side. After k changes, one more change
     moves the value at worst by the largest difference of two rows that are k + 1 places apart and enclose the rank.
 
-    >>> ranges_near(np.array([0, 0, 1, 5, 6, 9, 9]), 2).tolist()
+    >>> find_ranges_near(np.array([0, 0, 1, 5, 6, 9, 9]), 2).tolist()
     [4, 5]
     """
     middle = len(order) // 2
