@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from discreet.local import bulk_numbers
 from discreet.local.bulk_numbers import encode_numbers, encode_rows
-from discreet.local.coins import answer_direct, choose_mask, draw_below, throw_coins
-from discreet.local.design import Coins, Direct, Hadamard, Hashed, Projective, Subset, Unary
+from discreet.local.coins import answer_direct_many, choose_mask, draw_below, throw_coins
+from discreet.local.design import Direct, Hadamard, Hashed, Projective, Subset, TwoCoins, Unary
 from discreet.local.lasting import BitFlip, Loloha, Rappor
 from discreet.local.odds import ONE
-from discreet.local.questions import GRID, Number
+from discreet.local.questions import GRID, NumberQuestion
 from discreet.local.randomise import Bits, count_points
 from discreet.local.several import OneOf
 from discreet.local.survey import Survey
@@ -75,10 +75,10 @@ def encode_many(question: Any, values: Any, rng: Keystream) -> Any:
         columns = [values[name] for name in question.names]
         return [encode_many(part, column, rng) for part, column in zip(question.parts, columns, strict=True)]
     if question.kind == "tree":
-        place = np.minimum(encode_numbers(Number(question.low, question.high), values) + GRID, 2 * GRID - 1)
+        place = np.minimum(encode_numbers(NumberQuestion(question.low, question.high), values) + GRID, 2 * GRID - 1)
         return [place * part.size // (2 * GRID) for part in question.parts]
     if question.kind == "text":
-        return [question.encode(value, _Nowhere()) for value in np.asarray(values, object)]
+        return [question.encode_answer(value, _NoBits()) for value in np.asarray(values, object)]
     if question.kind == "prefix":
         length, known = len(question.prefixes[0]), {one: i for i, one in enumerate(question.prefixes)}
         begins = [one[:length] if isinstance(one, str) else None for one in values]
@@ -98,7 +98,7 @@ def encode_many(question: Any, values: Any, rng: Keystream) -> Any:
     distinct, places = (
         np.unique(column, return_inverse=True) if column.dtype.kind in "biuU" else _number_objects(values)
     )
-    codes = [_place(question, one) for one in distinct]
+    codes = [_place_value(question, one) for one in distinct]
     found = np.array(codes, np.int64)[places.ravel()]
     lost = np.flatnonzero(found < 0)
     found[lost] = draw_below(rng, len(lost), question.size)
@@ -112,23 +112,23 @@ def _number_objects(values: Any) -> tuple[list[Any], Ints]:
     return [first[i] for i in range(len(kinds))], np.array(places, np.int64)
 
 
-def _place(question: Any, value: Any) -> int:
+def _place_value(question: Any, value: Any) -> int:
     """The place of a value; -1 where it is to be drawn."""
     value = value.item() if isinstance(value, np.generic) else value
-    return int(question.encode(value, _Nowhere()))
+    return int(question.encode_answer(value, _NoBits()))
 
 
-class _Nowhere(Bits):
+class _NoBits(Bits):
     """Marks what is to be drawn uniformly."""
 
-    def below(self, n: int) -> int:
+    def draw_below(self, n: int) -> int:
         return -1
 
 
 # -- one function per design -------------------------------------------------------------------------------------------
 
 
-def _answer_coins(design: Coins, values: Ints, rng: Keystream) -> Ints:
+def _answer_coins(design: TwoCoins, values: Ints, rng: Keystream) -> Ints:
     truth = throw_coins(rng, len(values), design.odds - ONE, design.odds + ONE)
     return np.where(truth, values, draw_below(rng, len(values), 2))
 
@@ -162,7 +162,7 @@ def _answer_hadamard(design: Hadamard, values: Ints, rng: Keystream) -> Ints:
 def _answer_hash(design: Hashed, values: Ints, rng: Keystream) -> Ints:
     a, b = 1 + draw_below(rng, len(values), design.prime - 1), draw_below(rng, len(values), design.prime)
     bins = (a * values + b) % design.prime % design.bins
-    return np.column_stack([a, b, answer_direct(design.bins, design.odds, bins, rng)])
+    return np.column_stack([a, b, answer_direct_many(design.bins, design.odds, bins, rng)])
 
 
 def _answer_projective(design: Projective, values: Ints, rng: Keystream) -> Ints:
@@ -230,8 +230,8 @@ def _answer_unary(design: Unary, values: Ints, rng: Keystream) -> Bools:
 
 def _answer_loloha(design: Loloha, values: Ints, rng: Keystream) -> Ints:
     a, b = 1 + draw_below(rng, len(values), design.prime - 1), draw_below(rng, len(values), design.prime)
-    response = answer_direct(design.bins, design.odds, (a * values + b) % design.prime % design.bins, rng)
-    return np.column_stack([a, b, answer_direct(design.bins, design.instant, response, rng)])
+    response = answer_direct_many(design.bins, design.odds, (a * values + b) % design.prime % design.bins, rng)
+    return np.column_stack([a, b, answer_direct_many(design.bins, design.instant, response, rng)])
 
 
 def _answer_rappor(design: Rappor, values: list[str], rng: Keystream) -> Bools:
@@ -259,8 +259,8 @@ def _answer_bitflip(design: BitFlip, values: Ints, rng: Keystream) -> Ints:
 
 
 MAKERS: dict[type, Callable[[Any, Any, Keystream], NDArray[Any]]] = {
-    Direct: lambda design, values, rng: answer_direct(design.size, design.odds, values, rng),
-    Coins: _answer_coins,
+    Direct: lambda design, values, rng: answer_direct_many(design.size, design.odds, values, rng),
+    TwoCoins: _answer_coins,
     Subset: _answer_subset,
     Hadamard: _answer_hadamard,
     Hashed: _answer_hash,

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from discreet.local.caps import Cap
 from discreet.local.coins import choose_mask, draw_below, draw_below_large, draw_weighted, throw_coins
 from discreet.local.cones import DIGITS, FARTHEST, Cone
-from discreet.local.lines import Hybrid, Laplace, Line, Table, Window
+from discreet.local.lines import HybridDesign, LaplaceDesign, LevelDesign, TableDesign, WindowDesign
 from discreet.local.normals import NORMAL
 from discreet.local.odds import ONE
 from discreet.local.questions import GRID
-from discreet.local.rows import residual
+from discreet.local.rows import compute_residual
 from discreet.mechanisms import samplers
 from discreet.mechanisms.keystream import Keystream
 
@@ -56,7 +56,7 @@ def encode_rows(question: Any, X: Any, y: Any) -> Ints:
         return np.asarray(np.rint(np.hstack(parts) * GRID), np.int64)
     unit = np.column_stack([np.ones(len(z)), z]) / np.sqrt(question.size)
     eta = unit @ np.array([float(weight) for weight in question.weights])
-    rest = np.array([residual(question.link, a, b) for a, b in zip(eta.tolist(), t.tolist(), strict=True)])
+    rest = np.array([compute_residual(question.link, a, b) for a, b in zip(eta.tolist(), t.tolist(), strict=True)])
     return np.asarray(np.trunc(rest[:, None] * unit * (GRID - question.size)), np.int64)
 
 
@@ -77,38 +77,38 @@ def round_levels(rng: Keystream, values: Ints, size: int) -> Ints:
     return np.asarray(level + (draw_below(rng, len(values), 2 * GRID) < rest))
 
 
-def _answer_line(design: Line, values: Ints, rng: Keystream) -> Ints:
+def _answer_line(design: LevelDesign, values: Ints, rng: Keystream) -> Ints:
     return np.asarray(LINES[type(design)](design, round_levels(rng, values, design.size), rng))
 
 
-def _answer_window(design: Window, levels: Ints, rng: Keystream) -> Ints:
+def _answer_window(design: WindowDesign, levels: Ints, rng: Keystream) -> Ints:
     n, size, width = len(levels), design.size, design.width
     inside = throw_coins(rng, n, width * design.odds, width * design.odds + (size - 1) * ONE)
     near, far = levels + draw_below(rng, n, width), draw_below(rng, n, size - 1)
     return np.where(inside, near, np.where(far < levels, far, far + width))
 
 
-def _answer_table(design: Table, levels: Ints, rng: Keystream) -> Ints:
+def _answer_table(design: TableDesign, levels: Ints, rng: Keystream) -> Ints:
     whole = sum(design.rows[0])
     ends = np.cumsum(np.array(design.rows, np.int64), axis=1) + np.arange(design.size)[:, None] * whole
     drawn = draw_below_large(rng, len(levels), whole) + levels * whole
-    return np.asarray(np.searchsorted(ends.ravel(), drawn, side="right") - levels * design.cells)
+    return np.asarray(np.searchsorted(ends.ravel(), drawn, side="right") - levels * design.report_count)
 
 
-def _answer_hybrid(design: Hybrid, levels: Ints, rng: Keystream) -> Ints:
+def _answer_hybrid(design: HybridDesign, levels: Ints, rng: Keystream) -> Ints:
     n = len(levels)
     windowed = throw_coins(rng, n, design.heads, ONE)
     up = draw_below(rng, n, design.size - 1) < levels
     bit = throw_coins(rng, n, design.odds, design.odds + ONE) == up
-    return np.where(windowed, _answer_window(design.window, levels, rng), design.window.cells + bit)
+    return np.where(windowed, _answer_window(design.window, levels, rng), design.window.report_count + bit)
 
 
-def _answer_laplace(design: Laplace, levels: Ints, rng: Keystream) -> Ints:
+def _answer_laplace(design: LaplaceDesign, levels: Ints, rng: Keystream) -> Ints:
     n, farthest = len(levels), design.size + design.reach
     distance = np.minimum(1 + draw_distances(rng, n, design.odds, farthest), farthest)
     distance[throw_coins(rng, n, design.odds - ONE, design.odds + ONE)] = 0
     noise = np.where(throw_coins(rng, n, 1, 2), -distance, distance)
-    return np.clip(levels + design.reach + noise, 0, design.cells - 1)
+    return np.clip(levels + design.reach + noise, 0, design.report_count - 1)
 
 
 def draw_distances(rng: Keystream, n: int, odds: int, farthest: int) -> Ints:
@@ -170,7 +170,7 @@ def _answer_cones(design: Cone, values: Ints, rng: Keystream) -> Ints:
     direction[np.array(squares) == 0, 0] = 1
     tops = np.array([(GRID << 20) + isqrt(square << 40) for square in squares], np.int64)
     direction[draw_below_large(rng, n, GRID << 21) >= tops] *= -1
-    wanted = throw_coins(rng, n, *design.near)
+    wanted = throw_coins(rng, n, *design.near_coin)
     # along >= γ‖v‖·2^30, in whole numbers: the least such number
     lengths = [design.gamma**2 * max(square, 1) << 2 * NORMAL - 40 for square in squares]
     least = np.array([1 + isqrt(length - 1) if length else 0 for length in lengths], np.int64)
@@ -189,10 +189,10 @@ def _answer_cones(design: Cone, values: Ints, rng: Keystream) -> Ints:
 
 
 LINES: dict[type, Any] = {
-    Window: _answer_window,
-    Table: _answer_table,
-    Hybrid: _answer_hybrid,
-    Laplace: _answer_laplace,
+    WindowDesign: _answer_window,
+    TableDesign: _answer_table,
+    HybridDesign: _answer_hybrid,
+    LaplaceDesign: _answer_laplace,
 }
 MAKERS: dict[type, Any] = {**dict.fromkeys(LINES, _answer_line), Cap: _answer_cap, Cone: _answer_cone}
 """How many reports of a design are made."""

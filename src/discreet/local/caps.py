@@ -23,10 +23,10 @@ from itertools import accumulate
 from math import comb
 from typing import Any, ClassVar
 
-from discreet.local.design import Design, _sorted_below
+from discreet.local.design import Design, is_sorted_below
 from discreet.local.odds import ONE
 from discreet.local.questions import GRID
-from discreet.local.randomise import Bits, Report, choose_places
+from discreet.local.randomise import Bits, ReportNumbers, choose_places
 
 Counts = tuple[int, ...]
 
@@ -42,14 +42,16 @@ def count_agreements(asked: int, least: int, ties: int) -> tuple[Counts, Counts]
     return tuple(inside), tuple(x - y for x, y in zip(whole, inside, strict=True))
 
 
-def answer_cap(bits: Bits, value: tuple[int, ...], asked: int, sides: tuple[Counts, Counts], odds: int) -> Report:
+def answer_cap(
+    bits: Bits, value: tuple[int, ...], asked: int, sides: tuple[Counts, Counts], odds: int
+) -> ReportNumbers:
     """Places and signs: 2·place, and one more for a plus; in order of place."""
     places = choose_places(bits, len(value), asked)
-    plus = [bits.coin(value[place] + GRID, 2 * GRID) for place in places]
+    plus = [bits.flip_coin(value[place] + GRID, 2 * GRID) for place in places]
     inside, outside = map(sum, sides)
-    near = bits.coin(inside * odds, inside * odds + outside * ONE)
+    near = bits.flip_coin(inside * odds, inside * odds + outside * ONE)
     counts = sides[0] if near else sides[1]
-    drawn = bits.below(sum(counts))
+    drawn = bits.draw_below(sum(counts))
     agree = set(choose_places(bits, asked, next(a for a, end in enumerate(accumulate(counts)) if drawn < end)))
     return tuple(2 * place + (plus[i] == (i in agree)) for i, place in enumerate(places))
 
@@ -67,10 +69,10 @@ class Cap(Design):
     def __post_init__(self) -> None:
         if self.size != 1:  # a vector may be of one number
             super().__post_init__()
-        elif self.odds <= ONE or not self._sound():
+        elif self.odds <= ONE or not self._is_sound():
             raise ValueError("The numbers of a design by 'cap' do not fit together.")
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         half = self.ties in (0, 1) and (not self.ties or 2 * self.least == self.asked)
         return (
             1 <= self.asked <= self.size
@@ -107,13 +109,13 @@ class Cap(Design):
         scale = float(self.scale)
         return scale**2 * self.asked / self.size - share**2
 
-    def answer(self, value: Any, bits: Bits) -> Report:
+    def answer(self, value: Any, bits: Bits) -> ReportNumbers:
         vector = value if isinstance(value, tuple) else (value,)
         return answer_cap(bits, vector, self.asked, self.sides, self.odds)
 
-    def accepts(self, report: Report) -> bool:
+    def accepts(self, report: ReportNumbers) -> bool:
         places = tuple(one >> 1 for one in report)
-        return len(report) == self.asked and _sorted_below(places, self.size)
+        return len(report) == self.asked and is_sorted_below(places, self.size)
 
 
 def best_cap(size: int, odds: int) -> Cap:

@@ -47,11 +47,11 @@ def draw_below(rng: Keystream, n: int, limit: int) -> Ints:
     """
     if limit == 1:
         return np.zeros(n, np.int64)
-    product = _halves(rng, n) * np.uint64(limit)
+    product = _read_half_words(rng, n) * np.uint64(limit)
     uneven = np.uint64((1 << 32) % limit)
     bad = np.flatnonzero((product & _LOW) < uneven) if uneven else np.zeros(0, np.int64)
     while len(bad):
-        product[bad] = _halves(rng, len(bad)) * np.uint64(limit)
+        product[bad] = _read_half_words(rng, len(bad)) * np.uint64(limit)
         bad = bad[(product[bad] & _LOW) < uneven]
     return (product >> np.uint64(32)).view(np.int64)
 
@@ -59,7 +59,7 @@ def draw_below(rng: Keystream, n: int, limit: int) -> Ints:
 _LOW = np.uint64((1 << 32) - 1)
 
 
-def _halves(rng: Keystream, n: int) -> NDArray[np.uint64]:
+def _read_half_words(rng: Keystream, n: int) -> NDArray[np.uint64]:
     """`n` words of 32 bits."""
     return rng.u64(-(-n // 2)).view("<u4")[:n].astype(np.uint64)
 
@@ -108,7 +108,7 @@ def choose_mask(rng: Keystream, n: int, size: int, count: int) -> Bools:
     return chosen
 
 
-def answer_direct(size: int, odds: int, values: Ints, rng: Keystream) -> Ints:
+def answer_direct_many(size: int, odds: int, values: Ints, rng: Keystream) -> Ints:
     """`randomise.answer_direct` for many."""
     keep = throw_coins(rng, len(values), odds, odds + (size - 1) * ONE)
     others = draw_below(rng, len(values), size - 1)

@@ -25,7 +25,7 @@ from discreet.local.design import Design
 from discreet.local.normals import NORMAL, draw_normal, tail_bounds
 from discreet.local.odds import ONE
 from discreet.local.questions import GRID
-from discreet.local.randomise import Bits, Report
+from discreet.local.randomise import Bits, ReportNumbers
 
 _ANGLE = 20  # γ is in units of 2^-20
 DIGITS = 12  # numbers of a report are in units of 2^-12
@@ -33,31 +33,31 @@ FARTHEST = 12 << DIGITS  # no number is farther from zero
 _WHOLE = 1 << 200  # of tail_bounds
 
 
-def stretch(bits: Bits, value: tuple[int, ...]) -> tuple[int, ...]:
+def stretch_vector(bits: Bits, value: tuple[int, ...]) -> tuple[int, ...]:
     """The vector or its opposite, so that its direction is the vector on average; any direction for no vector."""
     square = sum(x * x for x in value)
-    forwards = bits.coin((GRID << 20) + isqrt(square << 40), GRID << 21)
+    forwards = bits.flip_coin((GRID << 20) + isqrt(square << 40), GRID << 21)
     direction = value if square else (1,) + (0,) * (len(value) - 1)
     return direction if forwards else tuple(-x for x in direction)
 
 
-def in_cone(bits: Bits, z: list[int], direction: tuple[int, ...], gamma: int) -> bool:
+def is_in_cone(bits: Bits, z: list[int], direction: tuple[int, ...], gamma: int) -> bool:
     """Whether Z·v >= γ‖v‖, in whole numbers; at γ = 0 a tie is decided by a fair coin."""
     along = sum(x * y for x, y in zip(z, direction, strict=True))
     if gamma == 0:
-        return along > 0 or (along == 0 and bits.coin(1, 2))
+        return along > 0 or (along == 0 and bits.flip_coin(1, 2))
     least = gamma * gamma * sum(x * x for x in direction) << 2 * NORMAL
     return along > 0 and along * along << 2 * _ANGLE >= least
 
 
-def answer_cone(bits: Bits, value: tuple[int, ...], gamma: int, near: tuple[int, int]) -> Report:
+def answer_cone(bits: Bits, value: tuple[int, ...], gamma: int, near: tuple[int, int]) -> ReportNumbers:
     """The first normal vector inside the cone, or the first outside; rounded to multiples of 2^-12."""
-    direction = stretch(bits, value)
-    wanted = bits.coin(*near)
+    direction = stretch_vector(bits, value)
+    wanted = bits.flip_coin(*near)
     found: dict[bool, list[int]] = {}
     while len(found) < 2:
         z = [draw_normal(bits) for _ in value]
-        found.setdefault(in_cone(bits, z, direction, gamma), z)
+        found.setdefault(is_in_cone(bits, z, direction, gamma), z)
     return tuple(round_report(x) for x in found[wanted])
 
 
@@ -75,7 +75,7 @@ class Cone(Design):
     method: ClassVar[str] = "cone"
     kind: ClassVar[str] = "vector"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return 0 <= self.gamma <= 6 << _ANGLE
 
     def fits(self, question: Any) -> bool:
@@ -95,7 +95,7 @@ class Cone(Design):
         return Fraction((self.gamma + (2 << _ANGLE)) * (isqrt(self.size) + 1), 1 << NORMAL + _ANGLE)
 
     @cached_property
-    def near(self) -> tuple[int, int]:
+    def near_coin(self) -> tuple[int, int]:
         """The coin of the cone, as (top, total)."""
         least = tail_bounds(self.gamma, 1 << _ANGLE)[0] if self.gamma else _WHOLE // 2
         top = least * self.odds
@@ -104,7 +104,7 @@ class Cone(Design):
     @cached_property
     def slope(self) -> float:
         """What the part along the direction is on average."""
-        p = self.near[0] / self.near[1]
+        p = self.near_coin[0] / self.near_coin[1]
         if self.gamma == 0:
             d = self.size
             length = math.exp(math.lgamma(d / 2) - math.lgamma((d + 1) / 2)) / math.sqrt(math.pi)
@@ -117,28 +117,28 @@ class Cone(Design):
         """The mean squared error of a mean of vectors of length 1, over d; times n."""
         if self.gamma == 0:
             return (1 / self.slope**2 - 1) / self.size
-        p, g, d = self.near[0] / self.near[1], self.gamma / (1 << _ANGLE), self.size
+        p, g, d = self.near_coin[0] / self.near_coin[1], self.gamma / (1 << _ANGLE), self.size
         q, peak = math.erfc(g / math.sqrt(2)) / 2, math.exp(-(g**2) / 2) / math.sqrt(2 * math.pi)
         along = p * (1 + g * peak / q) + (1 - p) * (1 - g * peak / (1 - q))
         return ((d - 1 + along) / self.slope**2 - 1) / d
 
     @property
-    def spread(self) -> float:
+    def largest_variance(self) -> float:
         return self.variance() + 1 / self.size
 
-    def answer(self, value: Any, bits: Bits) -> Report:
-        return answer_cone(bits, value, self.gamma, self.near)
+    def answer(self, value: Any, bits: Bits) -> ReportNumbers:
+        return answer_cone(bits, value, self.gamma, self.near_coin)
 
-    def accepts(self, report: Report) -> bool:
+    def accepts(self, report: ReportNumbers) -> bool:
         return len(report) == self.size and all(abs(x) <= FARTHEST for x in report)
 
 
 def best_cone(size: int, odds: int) -> Cone:
     """The cone of least variance."""
 
-    def made(step: int) -> Cone:
+    def make_cone(step: int) -> Cone:
         gamma = step << _ANGLE - 6
         plain = Cone(size, odds, gamma)
         return Cone(size, (odds / (1 + 2 * plain.allowance)).__floor__(), gamma)
 
-    return min((made(step) for step in range(1, 5 << 6)), key=Cone.variance)
+    return min((make_cone(step) for step in range(1, 5 << 6)), key=Cone.variance)

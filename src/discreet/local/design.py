@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 
 from discreet.local import randomise
 from discreet.local.odds import ONE, odds_of
-from discreet.local.randomise import Bits, Report, count_points
+from discreet.local.randomise import Bits, ReportNumbers, count_points
 
 MERSENNE = (1 << 31) - 1  # the field of hashes
 _CELLS = 1 << 24  # of the table by which reports of a projective design are decoded
@@ -55,10 +55,10 @@ class Design:
 
     def __post_init__(self) -> None:
         whole = all(_is_whole(getattr(self, f.name)) for f in fields(self))
-        if not whole or self.size < 2 or self.odds <= ONE or not self._sound():
+        if not whole or self.size < 2 or self.odds <= ONE or not self._is_sound():
             raise ValueError(f"The numbers of a design by {self.method!r} do not fit together.")
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return True
 
     @property
@@ -67,22 +67,22 @@ class Design:
         return Fraction(self.odds, ONE)
 
     @property
-    def own(self) -> Fraction:
+    def own_rate(self) -> Fraction:
         """p: the probability that a report supports the value that was given."""
         raise NotImplementedError
 
     @property
-    def other(self) -> Fraction:
+    def other_rate(self) -> Fraction:
         """q: the probability that it supports another."""
         raise NotImplementedError
 
     @cached_property
     def rates(self) -> tuple[float, float]:
         """P and q."""
-        return float(self.own), float(self.other)
+        return float(self.own_rate), float(self.other_rate)
 
     @property
-    def supported(self) -> float:
+    def mean_support(self) -> float:
         """How many values a report supports, on average over values."""
         p, q = self.rates
         return p + (self.size - 1) * q
@@ -94,15 +94,15 @@ class Design:
         return c * (1 - c) / (p - q) ** 2
 
     @property
-    def spread(self) -> float:
+    def largest_variance(self) -> float:
         """The largest variance of what is estimated, on [-1, 1] if it is a mean; times n."""
         return self.variance()
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         """A report of the value."""
         raise NotImplementedError
 
-    def accepts(self, report: Report) -> bool:
+    def accepts(self, report: ReportNumbers) -> bool:
         """Whether a report could have been made by this design."""
         raise NotImplementedError
 
@@ -110,7 +110,7 @@ class Design:
         """Whether the design is for the question."""
         return question.kind in (self.kind, "below", "prefix") and self.size == question.size
 
-    def numbers(self) -> dict[str, Any]:
+    def describe_numbers(self) -> dict[str, Any]:
         """What the design is made of, without the number of values and the odds."""
         return {field.name: _as_lists(getattr(self, field.name)) for field in fields(self)[2:]}
 
@@ -123,11 +123,11 @@ def _as_lists(value: Any) -> Any:
     return [_as_lists(part) for part in value] if isinstance(value, tuple) else value
 
 
-def _one_below(report: Report, limit: int) -> bool:
+def is_one_below(report: ReportNumbers, limit: int) -> bool:
     return len(report) == 1 and 0 <= report[0] < limit
 
 
-def _sorted_below(report: Report, limit: int) -> bool:
+def is_sorted_below(report: ReportNumbers, limit: int) -> bool:
     ascending = all(a < b for a, b in pairwise(report))
     return ascending and (not report or (report[0] >= 0 and report[-1] < limit))
 
@@ -139,30 +139,30 @@ class Direct(Design):
     method: ClassVar[str] = "direct"
 
     @property
-    def own(self) -> Fraction:
+    def own_rate(self) -> Fraction:
         return Fraction(self.odds, self.odds + (self.size - 1) * ONE)
 
     @property
-    def other(self) -> Fraction:
+    def other_rate(self) -> Fraction:
         return Fraction(ONE, self.odds + (self.size - 1) * ONE)
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return randomise.answer_direct(bits, value, self.size, self.odds)
 
-    def accepts(self, report: Report) -> bool:
-        return _one_below(report, self.size)
+    def accepts(self, report: ReportNumbers) -> bool:
+        return is_one_below(report, self.size)
 
 
 @dataclass(frozen=True)
-class Coins(Direct):
+class TwoCoins(Direct):
     """Yes or no, by two coins; the law of Warner's answer at the same odds."""
 
     method: ClassVar[str] = "coins"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return self.size == 2
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return randomise.answer_coins(bits, value, self.odds)
 
 
@@ -173,23 +173,23 @@ class Subset(Design):
     chosen: int = 1
     method: ClassVar[str] = "subset"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return 1 <= self.chosen < self.size
 
     @property
-    def own(self) -> Fraction:
+    def own_rate(self) -> Fraction:
         inside = self.chosen * self.odds
         return Fraction(inside, inside + (self.size - self.chosen) * ONE)
 
     @property
-    def other(self) -> Fraction:
-        return (self.chosen - self.own) / (self.size - 1)
+    def other_rate(self) -> Fraction:
+        return (self.chosen - self.own_rate) / (self.size - 1)
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return randomise.answer_subset(bits, value, self.size, self.chosen, self.odds)
 
-    def accepts(self, report: Report) -> bool:
-        return len(report) == self.chosen and _sorted_below(report, self.size)
+    def accepts(self, report: ReportNumbers) -> bool:
+        return len(report) == self.chosen and is_sorted_below(report, self.size)
 
 
 @dataclass(frozen=True)
@@ -199,22 +199,22 @@ class Hadamard(Design):
     order: int = 4
     method: ClassVar[str] = "hadamard"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return self.order.bit_count() == 1 and self.size < self.order <= _CELLS
 
     @property
-    def own(self) -> Fraction:
+    def own_rate(self) -> Fraction:
         return Fraction(self.odds, self.odds + ONE)
 
     @property
-    def other(self) -> Fraction:
+    def other_rate(self) -> Fraction:
         return Fraction(1, 2)
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return randomise.answer_hadamard(bits, value, self.order, self.odds)
 
-    def accepts(self, report: Report) -> bool:
-        return _one_below(report, self.order)
+    def accepts(self, report: ReportNumbers) -> bool:
+        return is_one_below(report, self.order)
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class Projective(Design):
     t: int = 2
     method: ClassVar[str] = "projective"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return is_prime(self.q) and self.t >= 2 and self.q**self.t <= _CELLS and self.size <= self.points
 
     @cached_property
@@ -234,21 +234,21 @@ class Projective(Design):
         return count_points(self.q, self.t)
 
     @property
-    def own(self) -> Fraction:
+    def own_rate(self) -> Fraction:
         inside = count_points(self.q, self.t - 1)
         return Fraction(inside * self.odds, inside * self.odds + (self.points - inside) * ONE)
 
     @property
-    def other(self) -> Fraction:
+    def other_rate(self) -> Fraction:
         inside, both = count_points(self.q, self.t - 1), count_points(self.q, self.t - 2)
         whole = inside * self.odds + (self.points - inside) * ONE
         return Fraction(both * self.odds + (inside - both) * ONE, whole)
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return randomise.answer_projective(bits, value, self.q, self.t, self.odds)
 
-    def accepts(self, report: Report) -> bool:
-        return _one_below(report, self.points)
+    def accepts(self, report: ReportNumbers) -> bool:
+        return is_one_below(report, self.points)
 
 
 @dataclass(frozen=True)
@@ -259,25 +259,25 @@ class Hashed(Design):
     prime: int = MERSENNE
     method: ClassVar[str] = "hash"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return 2 <= self.bins <= self.prime and self.size <= self.prime <= MERSENNE and is_prime(self.prime)
 
     @property
-    def own(self) -> Fraction:
+    def own_rate(self) -> Fraction:
         return Fraction(self.odds, self.odds + (self.bins - 1) * ONE)
 
     @property
-    def other(self) -> Fraction:
+    def other_rate(self) -> Fraction:
         # two different values are sent to two different residues, all pairs as likely: exact, not 1/bins
         few, more = divmod(self.prime, self.bins)
         pairs = more * (few + 1) * few + (self.bins - more) * few * (few - 1)
         together = Fraction(pairs, self.prime * (self.prime - 1))
-        return together * self.own + (1 - together) * (1 - self.own) / (self.bins - 1)
+        return together * self.own_rate + (1 - together) * (1 - self.own_rate) / (self.bins - 1)
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return randomise.answer_hash(bits, value, self.bins, self.prime, self.odds)
 
-    def accepts(self, report: Report) -> bool:
+    def accepts(self, report: ReportNumbers) -> bool:
         if len(report) != 3:
             return False
         a, b, heard = report
@@ -295,7 +295,7 @@ class Unary(Design):
         """Its name."""
         return "sue" if self.symmetric else "oue"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return self.symmetric in (0, 1)
 
     @property
@@ -303,26 +303,26 @@ class Unary(Design):
         return Fraction(self.odds, ONE) ** (2 if self.symmetric else 1)
 
     @property
-    def own(self) -> Fraction:
-        return 1 - self.other if self.symmetric else Fraction(1, 2)
+    def own_rate(self) -> Fraction:
+        return 1 - self.other_rate if self.symmetric else Fraction(1, 2)
 
     @property
-    def other(self) -> Fraction:
+    def other_rate(self) -> Fraction:
         return Fraction(ONE, self.odds + ONE)
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         whole = self.odds + ONE
         return randomise.answer_unary(
             bits, value, self.size, (self.odds, whole) if self.symmetric else (1, 2), (ONE, whole)
         )
 
-    def accepts(self, report: Report) -> bool:
-        return _sorted_below(report, self.size)
+    def accepts(self, report: ReportNumbers) -> bool:
+        return is_sorted_below(report, self.size)
 
 
 def describe_design(design: Any) -> dict[str, Any]:
     """What a design is made of, as text and whole numbers."""
-    return {"method": design.method, "size": design.size, "odds": str(design.odds), **design.numbers()}
+    return {"method": design.method, "size": design.size, "odds": str(design.odds), **design.describe_numbers()}
 
 
 # -- which design ------------------------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ def make_design(method: str, size: int, epsilon: Fraction) -> Design:
     makers: dict[str, Callable[[], Design]] = {
         "auto": lambda: choose_design(size, epsilon),
         "direct": lambda: Direct(size, odds),
-        "coins": lambda: Coins(size, odds),
+        "coins": lambda: TwoCoins(size, odds),
         "subset": lambda: best_subset(size, odds),
         "projective": lambda: best_projective(size, odds),
         "hash": lambda: Hashed(size, odds, min(max(2, round(odds / ONE) + 1), MERSENNE)),

@@ -111,10 +111,10 @@ class Device:
             if not os.path.isdir(os.path.dirname(self._path)):
                 raise LedgerError(f"There is no folder {os.path.dirname(self._path)!r} for the device.")
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
-        with self._transaction() as connection:
-            self._open(connection)
+        with self._begin_transaction() as connection:
+            self._open_file(connection)
 
-    def _open(self, connection: sqlite3.Connection) -> None:
+    def _open_file(self, connection: sqlite3.Connection) -> None:
         for statement in _SCHEMA:
             connection.execute(statement)
         stored = connection.execute("select version, budget from settings").fetchone()
@@ -137,14 +137,14 @@ class Device:
     @property
     def spent(self) -> float:
         """The ε that was charged."""
-        with self._transaction() as connection:
-            return float(_spent(connection))
+        with self._begin_transaction() as connection:
+            return float(_read_spent(connection))
 
     @property
     def left(self) -> float:
         """The ε that is left."""
-        with self._transaction() as connection:
-            return float(self._budget - _spent(connection))
+        with self._begin_transaction() as connection:
+            return float(self._budget - _read_spent(connection))
 
     def answer(self, survey: Survey | str | dict[str, Any], value: Any) -> Report:
         """A report of the value; the same as before if this survey was answered before.
@@ -156,31 +156,31 @@ class Device:
         """
         survey = read_survey(survey)
         if survey.design.lasting:
-            with self._transaction() as connection:
-                return self._answer_again(connection, survey, value)
-        with self._connection() as connection:
-            known = _recall(connection, survey)
+            with self._begin_transaction() as connection:
+                return self._answer_lasting(connection, survey, value)
+        with self._open_connection() as connection:
+            known = _recall_report(connection, survey)
         if known is not None:
             return known
-        with self._transaction() as connection:
-            known = _recall(connection, survey)  # another process may have been faster
-            return self._answer(connection, survey, value) if known is None else known
+        with self._begin_transaction() as connection:
+            known = _recall_report(connection, survey)  # another process may have been faster
+            return self._answer_first(connection, survey, value) if known is None else known
 
-    def _answer(self, connection: sqlite3.Connection, survey: Survey, value: Any) -> Report:
-        self._charge(connection, survey)
+    def _answer_first(self, connection: sqlite3.Connection, survey: Survey, value: Any) -> Report:
+        self._charge_survey(connection, survey)
         # BOUND + PRIVATISE: the value's place, and a report of it
         bits = Bits()
-        numbers = survey.design.answer(survey.question.encode(value, bits), bits)
+        numbers = survey.design.answer(survey.question.encode_answer(value, bits), bits)
         connection.execute("insert into memos values (?, ?)", (survey.digest, json.dumps(numbers)))
         return Report(survey.digest, numbers)
 
-    def _answer_again(self, connection: sqlite3.Connection, survey: Survey, value: Any) -> Report:
+    def _answer_lasting(self, connection: sqlite3.Connection, survey: Survey, value: Any) -> Report:
         """A fresh report of the permanent response to the value's cell, or to the last cell if no other is paid for."""
         design, kept = survey.design, _read_cells(connection, survey)
         if not kept:
-            self._charge(connection, survey)
-        settled = design.settle(self._keyed_bits(connection, survey, "device"))
-        cell = json.dumps(design.find_cell(survey.question.encode(value, Bits()), settled))
+            self._charge_survey(connection, survey)
+        settled = design.draw_setup(self._make_keyed_bits(connection, survey, "device"))
+        cell = json.dumps(design.find_cell(survey.question.encode_answer(value, Bits()), settled))
         if cell not in kept and len(kept) < design.cells:
             kept.append(cell)
             place = (survey.digest, len(kept), cell)
@@ -188,22 +188,22 @@ class Device:
         paid = cell if cell in kept else _read_last(connection, survey)
         if len(kept) > 1:
             connection.execute("update cells set last = (cell = ?) where survey = ?", (paid, survey.digest))
-        response = design.respond(json.loads(paid), settled, self._keyed_bits(connection, survey, paid))
-        return Report(survey.digest, design.repeat(response, settled, Bits()))
+        response = design.draw_response(json.loads(paid), settled, self._make_keyed_bits(connection, survey, paid))
+        return Report(survey.digest, design.draw_report(response, settled, Bits()))
 
-    def _keyed_bits(self, connection: sqlite3.Connection, survey: Survey, what: str) -> Bits:
+    def _make_keyed_bits(self, connection: sqlite3.Connection, survey: Survey, what: str) -> Bits:
         """Bits by the device's secret, the survey and the cell: the same each time, others for other cells."""
         secret = connection.execute("select secret from settings").fetchone()[0]
         name, numbers = f"{survey.digest}\0{what}".encode(), count()
 
-        def read(size: int) -> bytes:
+        def read_bytes(size: int) -> bytes:
             blocks = (hmac.digest(secret, name + next(numbers).to_bytes(8, "big"), "sha256") for _ in range(size // 32))
             return b"".join(blocks)
 
-        return Bits(read)
+        return Bits(read_bytes)
 
-    def _charge(self, connection: sqlite3.Connection, survey: Survey) -> None:
-        spent = _spent(connection)
+    def _charge_survey(self, connection: sqlite3.Connection, survey: Survey) -> None:
+        spent = _read_spent(connection)
         left = self._budget - spent
         if survey.lifetime > left:
             raise BudgetExceeded(
@@ -216,9 +216,9 @@ class Device:
         )
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _begin_transaction(self) -> Iterator[sqlite3.Connection]:
         """A connection of which nobody else writes; committed to disk when left, undone when an error leaves it."""
-        with self._connection() as connection:
+        with self._open_connection() as connection:
             connection.execute("begin immediate")
             try:
                 yield connection
@@ -229,7 +229,7 @@ class Device:
                 raise
 
     @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
+    def _open_connection(self) -> Iterator[sqlite3.Connection]:
         if self._memory is not None:
             if os.getpid() != self._process:
                 raise LedgerError("This device in memory belongs to the process that made it. Hint: give it a file.")
@@ -254,7 +254,7 @@ class Device:
         raise TypeError("A Device cannot be copied or pickled: two copies would spend one budget twice.")
 
 
-def _spent(connection: sqlite3.Connection) -> Fraction:
+def _read_spent(connection: sqlite3.Connection) -> Fraction:
     last = connection.execute("select total from charges order by number desc limit 1").fetchone()
     return Fraction(last[0]) if last else Fraction(0)
 
@@ -269,7 +269,7 @@ def _read_last(connection: sqlite3.Connection, survey: Survey) -> str:
     return str(found.fetchone()[0])
 
 
-def _recall(connection: sqlite3.Connection, survey: Survey) -> Report | None:
+def _recall_report(connection: sqlite3.Connection, survey: Survey) -> Report | None:
     known = connection.execute("select report from memos where survey = ?", (survey.digest,)).fetchone()
     return None if known is None else Report(survey.digest, tuple(json.loads(known[0])))
 

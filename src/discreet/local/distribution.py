@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.lines import Window
+from discreet.local.lines import WindowDesign
 
 Floats = NDArray[np.float64]
 
@@ -54,25 +54,28 @@ class Distribution:
         return float(self.mass @ (self.edges[1:] + self.edges[:-1]) / 2)
 
 
-def reconstruct(counts: NDArray[Any], design: Window) -> Floats:
+def reconstruct_shares(counts: NDArray[Any], design: WindowDesign) -> Floats:
     """Shares of levels from counts of places: expectation-maximisation, smoothed after each step.
 
     >>> from discreet.local.odds import ONE
     >>> counts = np.array([5, 40, 5, 5])
-    >>> int(reconstruct(counts, Window(4, 20 * ONE, 1)).argmax())
+    >>> int(reconstruct_shares(counts, WindowDesign(4, 20 * ONE, 1)).argmax())
     1
     """
     size, width, n = design.size, design.width, int(counts.sum())
     near, far = float(design.inside) / width, float(1 - design.inside) / (size - 1)
     seen, shares, before = counts / n, np.full(size, 1 / size), -np.inf
-    starts, ends = np.maximum(0, np.arange(design.cells) - width + 1), np.minimum(size, np.arange(design.cells) + 1)
+    starts, ends = (
+        np.maximum(0, np.arange(design.report_count) - width + 1),
+        np.minimum(size, np.arange(design.report_count) + 1),
+    )
     levels = np.arange(size)
     for _ in range(_ROUNDS):
         total = np.concatenate([[0.0], np.cumsum(shares)])
         expected = far + (near - far) * (total[ends] - total[starts])
         ratio = np.concatenate([[0.0], np.cumsum(seen / expected)])
         shares = shares * (far * ratio[-1] + (near - far) * (ratio[levels + width] - ratio[levels]))
-        shares = smooth(shares / shares.sum())
+        shares = smooth_shares(shares / shares.sum())
         likelihood = float(seen @ np.log(expected))
         if abs(likelihood - before) < _CLOSE / n * near / far:
             break
@@ -80,7 +83,7 @@ def reconstruct(counts: NDArray[Any], design: Window) -> Floats:
     return np.asarray(shares)
 
 
-def smooth(shares: Floats) -> Floats:
+def smooth_shares(shares: Floats) -> Floats:
     """Each share with half of the weight, its neighbours with a quarter each."""
     return np.asarray(np.convolve(np.concatenate([shares[:1], shares, shares[-1:]]), [0.25, 0.5, 0.25], "valid"))
 
@@ -102,10 +105,10 @@ def make_consistent(levels: list[Floats], base: int) -> Floats:
     return found
 
 
-def rise(shares: Floats) -> Floats:
+def make_rising(shares: Floats) -> Floats:
     """Shares whose sums rise from 0 to 1: half way between the least such sums above and the largest below.
 
-    >>> rise(np.array([0.5, -0.1, 0.6])).round(3).tolist()
+    >>> make_rising(np.array([0.5, -0.1, 0.6])).round(3).tolist()
     [0.45, 0.0, 0.55]
     """
     sums = np.clip(np.cumsum(shares), 0, 1)
@@ -141,7 +144,7 @@ class Bisection:
     def __init__(self, name: str, low: float, high: float, p: float, epsilon: Any, rounds: int = 10) -> None:
         if not 0 < p < 1:
             raise ValueError(f"The `p` of a quantile must be within (0, 1). Got {p!r}.")
-        self.name, self.p, self.epsilon, self.left = name, p, epsilon, rounds
+        self.name, self.p, self.epsilon, self.rounds_left = name, p, epsilon, rounds
         self._low, self._high = float(low), float(high)
 
     @property
@@ -154,9 +157,9 @@ class Bisection:
         """What the people of this round are asked."""
         from discreet.local.survey import Survey
 
-        if self.left < 1:
+        if self.rounds_left < 1:
             raise ValueError("All rounds of this bisection are over.")
-        return Survey.below(f"{self.name}, {self.left} rounds left", self.value, self.epsilon)
+        return Survey.below(f"{self.name}, {self.rounds_left} rounds left", self.value, self.epsilon)
 
     def learn(self, tally: Any) -> None:
         """Halve the range by the reports of this round."""
@@ -164,4 +167,4 @@ class Bisection:
             raise ValueError("This estimate is not of the survey of this round.")
         below = float(tally.value[1]) >= self.p
         self._low, self._high = (self._low, self.value) if below else (self.value, self._high)
-        self.left -= 1
+        self.rounds_left -= 1

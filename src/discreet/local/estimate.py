@@ -14,11 +14,11 @@ from discreet.arguments import is_whole
 from discreet.budget import Budget
 from discreet.errors import NotSupported
 from discreet.events import Pure
-from discreet.local.decode import DECODERS, Decoder, Ints, Mixture
+from discreet.local.decode import DECODERS, Decoder, Ints, OneOfDecoder
 from discreet.local.device import VERSION, Report
-from discreet.local.distribution import Distribution, make_consistent, reconstruct, rise
+from discreet.local.distribution import Distribution, make_consistent, make_rising, reconstruct_shares
 from discreet.local.lasting import Rappor
-from discreet.local.lines import Window
+from discreet.local.lines import WindowDesign
 from discreet.local.shrink import shrink_shares
 from discreet.local.survey import Survey, read_survey
 from discreet.local.words import decode_words
@@ -60,7 +60,7 @@ class Estimate:
         self.survey = read_survey(survey)
         self.n = self.refused = 0
         self._decoder: Decoder = DECODERS[type(self.survey.design)](self.survey.design, self.survey.question)
-        self._counts: Ints = np.zeros(self._decoder.cells, np.int64)
+        self._counts: Ints = np.zeros(self._decoder.cell_count, np.int64)
 
     # -- reports -------------------------------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ class Estimate:
             self.refused += 1
             return
         self.n += 1
-        self._counts += self._decoder.tally(self._decoder.stack([numbers]))
+        self._counts += self._decoder.count_reports(self._decoder.stack_reports([numbers]))
 
     def add_many(self, reports: Any) -> None:
         """Count many: an array as `answer_many` returns it, a column of such numbers, or a list of reports."""
@@ -85,24 +85,24 @@ class Estimate:
         if rows.dtype == object and rows.ndim == 1 and len(rows):  # a column of lists
             self._add_rows([tuple(row) if np.ndim(row) else (row,) for row in rows])
             return
-        sound = self._decoder.sound(rows)
+        sound = self._decoder.find_valid(rows)
         self.refused += int(len(rows) - sound.sum())
         rows = rows if sound.all() else rows[sound]
         if len(rows):
             self.n += len(rows)
-            self._counts += self._decoder.tally(rows)
+            self._counts += self._decoder.count_reports(rows)
 
     def _add_parts(self, reports: dict[int, Any]) -> None:
         """Reports of one of several questions, by its number."""
-        if not isinstance(self._decoder, Mixture) or not set(reports) <= set(range(len(self._decoder.parts))):
+        if not isinstance(self._decoder, OneOfDecoder) or not set(reports) <= set(range(len(self._decoder.parts))):
             raise ValueError("These reports are by question, and this survey has no such questions.")
         kept = {}
         for i, rows in reports.items():
-            sound = self._decoder.parts[i].sound(np.asarray(rows))
+            sound = self._decoder.parts[i].find_valid(np.asarray(rows))
             self.refused += int(len(rows) - sound.sum())
             kept[i] = np.asarray(rows)[sound]
         self.n += sum(map(len, kept.values()))
-        self._counts += self._decoder.tally(kept)
+        self._counts += self._decoder.count_reports(kept)
 
     def _add_each(self, reports: Iterable[Any]) -> None:
         read = [read_report(report, self.survey) for report in reports]
@@ -114,7 +114,7 @@ class Estimate:
         self.refused += len(rows) - len(sound)
         if sound:
             self.n += len(sound)
-            self._counts += self._decoder.tally(self._decoder.stack(sound))
+            self._counts += self._decoder.count_reports(self._decoder.stack_reports(sound))
 
     def merge(self, other: Estimate) -> Estimate:
         """Both together; of the same survey."""
@@ -144,10 +144,9 @@ class Estimate:
         made = cls(survey)
         found = np.asarray(counts)
         if found.shape != made._counts.shape or found.dtype.kind not in "iu":
-            raise ValueError(
-                f"The `counts` of this survey must be {made._decoder.cells} whole numbers. Got shape {found.shape}."
-            )
-        if not made._decoder.check(found, n):
+            size = made._decoder.cell_count
+            raise ValueError(f"The `counts` of this survey must be {size} whole numbers. Got shape {found.shape}.")
+        if not made._decoder.accepts_counts(found, n):
             raise ValueError("The `counts` of a survey must be those of n reports, within 0 and n.")
         made.n, made._counts = int(n), found.astype(np.int64)
         return made
@@ -162,23 +161,23 @@ class Estimate:
     @property
     def value(self) -> Any:
         """The share of each value, or the mean, or the mean vector; unbiased."""
-        return self._decoder.value(self._counts, self._some())
+        return self._decoder.estimate(self._counts, self._count_some())
 
     @property
     def std(self) -> Any:
         """Its standard deviation."""
-        return self._decoder.std(self._counts, self._some())
+        return self._decoder.estimate_std(self._counts, self._count_some())
 
     def interval(self, confidence: float = 0.95) -> tuple[Any, Any]:
         """An interval of it, for each value."""
-        return self._decoder.interval(self._counts, self._some(), float(norm.ppf((1 + confidence) / 2)))
+        return self._decoder.estimate_interval(self._counts, self._count_some(), float(norm.ppf((1 + confidence) / 2)))
 
     def part(self, name: str) -> Estimate:
         """The estimate of one of several questions, from those who answered it."""
-        if not isinstance(self._decoder, Mixture) or name not in getattr(self.survey.question, "names", ()):
+        if not isinstance(self._decoder, OneOfDecoder) or name not in getattr(self.survey.question, "names", ()):
             raise ValueError(f"The survey {self.survey.name!r} has no question {name!r} among several.")
         i = self.survey.question.names.index(name)
-        n, counts = self._decoder.split(self._counts)[i]
+        n, counts = self._decoder.split_counts(self._counts)[i]
         question, design = self.survey.question.parts[i], self.survey.design.parts[i]
         alone = Survey(f"{self.survey.name}: {name}", question, self.survey.epsilon, design)
         return Estimate.from_counts(alone, counts, n)
@@ -194,20 +193,20 @@ class Estimate:
         if not isinstance(self.survey.design, Rappor):
             raise NotSupported("Words are of a survey of text. Hint: `value` has the shares of a choice.")
         decoder: Any = self._decoder
-        people, _ = decoder.split(self._counts)
-        n = self._some()
-        return decode_words(self.survey.design, decoder.value(self._counts, n), people, list(candidates), unbiased)
+        people, _ = decoder.split_counts(self._counts)
+        n = self._count_some()
+        return decode_words(self.survey.design, decoder.estimate(self._counts, n), people, list(candidates), unbiased)
 
     def distribution(self) -> Distribution:
         """The distribution of a number; of a survey made by `Survey.distribution`."""
-        n, question, design = self._some(), self.survey.question, self.survey.design
+        n, question, design = self._count_some(), self.survey.question, self.survey.design
         if question.kind == "tree":
             tree: Any = self._decoder
-            levels = [np.asarray(shares) for shares in tree.value(self._counts, n)]
-            mass = rise(make_consistent(levels, question.base))
+            levels = [np.asarray(shares) for shares in tree.estimate(self._counts, n)]
+            mass = make_rising(make_consistent(levels, question.base))
             edges = np.linspace(0, 1, len(mass) + 1)
-        elif isinstance(design, Window) and type(design) is Window:
-            mass = reconstruct(self._counts, design)
+        elif isinstance(design, WindowDesign) and type(design) is WindowDesign:
+            mass = reconstruct_shares(self._counts, design)
             # a level is a point of the grid: its cell is half a step to either side
             edges = np.clip((np.arange(design.size + 1) - 0.5) / (design.size - 1), 0, 1)
         else:
@@ -224,18 +223,18 @@ class Estimate:
         """
         if self.survey.question.kind != "choice":
             raise NotSupported("Shares are of a choice. Hint: `value` is the mean of a number or a vector.")
-        return shrink_shares(self.value, self.survey.design, self._some()) if shrink else np.asarray(self.value)
+        return shrink_shares(self.value, self.survey.design, self._count_some()) if shrink else np.asarray(self.value)
 
     def table(self, confidence: float = 0.95) -> list[dict[str, Any]]:
         """For each value its share or mean, the standard deviation, and the ends of the interval."""
-        if isinstance(self._decoder, Mixture):
+        if isinstance(self._decoder, OneOfDecoder):
             raise NotSupported("There is a table for each question. Hint: `part(name).table()`, or `distribution()`.")
         low, high = self.interval(confidence)
         columns = [np.atleast_1d(column).tolist() for column in (self.value, self.std, low, high)]
         names = ("value", self.survey.question.measure, "std", "low", "high")
-        return [dict(zip(names, row, strict=True)) for row in zip(self._labels(), *columns, strict=True)]
+        return [dict(zip(names, row, strict=True)) for row in zip(self._list_labels(), *columns, strict=True)]
 
-    def _labels(self) -> tuple[Any, ...]:
+    def _list_labels(self) -> tuple[Any, ...]:
         question = self.survey.question
         if question.kind in ("choice", "below", "prefix"):
             return tuple(question.values)
@@ -247,7 +246,7 @@ class Estimate:
 
         It grows as ε falls, whatever the design. No survey can tell liars: let people report once, known to be people.
         """
-        return self._decoder.influence / self._some()
+        return self._decoder.influence / self._count_some()
 
     def release(self, confidence: float = 0.95) -> Release:
         """The answer with all that is to be known of it."""
@@ -260,11 +259,11 @@ class Estimate:
             budget=Budget(epsilon, 0.0, "replace-one", "person"),
             interval=self.interval(confidence),
             confidence=confidence,
-            axes=() if self.survey.question.kind == "number" else (self._labels(),),
+            axes=() if self.survey.question.kind == "number" else (self._list_labels(),),
             notes=("each person added noise of their own: the collector never saw an answer",),
         )
 
-    def _some(self) -> int:
+    def _count_some(self) -> int:
         if self.n == 0:
             raise ValueError("There are no reports yet, so that nothing can be estimated.")
         return self.n

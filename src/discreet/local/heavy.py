@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.local.methods import make_design_for
 from discreet.local.odds import read_epsilon
-from discreet.local.questions import Prefix
+from discreet.local.questions import PrefixQuestion
 from discreet.local.survey import Survey
 
 
@@ -39,11 +39,11 @@ class HeavyHitters:
     >>> words = np.random.default_rng(0).choice(["abba", "abab", "baaa"], 30_000, p=[0.6, 0.3, 0.1])
     >>> search = HeavyHitters("word", "ab", 4, epsilon=2, top=2, step=1)
     >>> groups = iter(np.array_split(words, search.rounds))
-    >>> while search.left:
+    >>> while search.rounds_left:
     ...     tally = Estimate(search.survey)
     ...     tally.add_many(answer_many(search.survey, next(groups).tolist()))
     ...     search.learn(tally)
-    >>> [text for text, share, std in search.found]
+    >>> [text for text, share, std in search.found_texts]
     ['abba', 'abab']
     """
 
@@ -67,19 +67,19 @@ class HeavyHitters:
         return len(self._lengths)
 
     @property
-    def left(self) -> int:
+    def rounds_left(self) -> int:
         """How many are left."""
         return self.rounds - self._done
 
     @property
     def survey(self) -> Survey:
         """What the people of this round are asked."""
-        if not self.left:
+        if not self.rounds_left:
             raise ValueError("All rounds of this search are over.")
         prefixes = [text for text, *_ in self._kept]
         while len(prefixes[0]) < self._lengths[self._done]:
             prefixes = [prefix + letter for prefix in prefixes for letter in self.alphabet]
-        question = Prefix(tuple(prefixes))
+        question = PrefixQuestion(tuple(prefixes))
         design = make_design_for(question, self.epsilon)
         return Survey(f"{self.name}, {self._lengths[self._done]} letters", question, self.epsilon, design)
 
@@ -94,7 +94,7 @@ class HeavyHitters:
         self._done += 1
 
     @property
-    def found(self) -> list[tuple[str, float, float]]:
+    def found_texts(self) -> list[tuple[str, float, float]]:
         """Texts, their shares and standard deviations, the commonest first; those that are told from noise."""
         z = NormalDist().inv_cdf(1 - 0.025 / max(1, len(self._kept)))
         return [one for one in self._kept if one[1] > z * one[2]]
@@ -107,6 +107,6 @@ class HeavyHitters:
         [0.086, 0.009]
         """
         size = self.top * len(self.alphabet) ** self.step
-        variance = make_design_for(Prefix(tuple(f"{i:09}" for i in range(size))), self.epsilon).variance()
+        variance = make_design_for(PrefixQuestion(tuple(f"{i:09}" for i in range(size))), self.epsilon).variance()
         z = NormalDist().inv_cdf(1 - 0.025 / self.top) + NormalDist().inv_cdf(0.9)
         return float(z * (variance / max(1, people // self.rounds)) ** 0.5)

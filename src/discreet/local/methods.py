@@ -12,7 +12,7 @@ from discreet.local.design import Design
 from discreet.local.odds import ONE, odds_of
 
 if TYPE_CHECKING:
-    from discreet.local.lines import Window
+    from discreet.local.lines import WindowDesign
     from discreet.local.several import OneOf
 
 DESIGNS = {
@@ -61,7 +61,7 @@ def make_number_design(method: str, epsilon: Fraction) -> Design:
         "hybrid": lambda: tables.best_hybrid(epsilon),
         "laplace": lambda: tables.best_laplace(epsilon),
     }
-    return _pick(makers, method, "a number")
+    return _call_maker(makers, method, "a number")
 
 
 def make_vector_design(method: str, size: int, shape: str, epsilon: Fraction) -> Design:
@@ -83,7 +83,7 @@ def make_vector_design(method: str, size: int, shape: str, epsilon: Fraction) ->
             "privunitg": lambda: best_cone(size, odds),
             "hemisphere": lambda: Cone(size, odds),
         }
-    return _pick(makers, method, f"a vector of a {shape}")
+    return _call_maker(makers, method, f"a vector of a {shape}")
 
 
 def make_design_for(question: Any, epsilon: Fraction) -> Design:
@@ -108,17 +108,17 @@ def make_one_of(question: Any, epsilon: Fraction) -> OneOf:
     return OneOf(len(parts), max(part.odds for part in parts), parts)
 
 
-def make_square_wave(levels: int, epsilon: Fraction) -> Window:
+def make_square_wave(levels: int, epsilon: Fraction) -> WindowDesign:
     """The window by which most is told of a distribution: Li et al. 2020."""
-    from discreet.local.lines import Window
+    from discreet.local.lines import WindowDesign
 
     odds, rate = odds_of(epsilon), float(epsilon)
     power = odds / ONE
     half = (rate * power - power + 1) / (2 * power * (power - 1 - rate))
-    return Window(levels, odds, 2 * int(half * levels) + 1)
+    return WindowDesign(levels, odds, 2 * int(half * levels) + 1)
 
 
-def _pick(makers: dict[str, Callable[[], Design]], method: str, what: str) -> Design:
+def _call_maker(makers: dict[str, Callable[[], Design]], method: str, what: str) -> Design:
     if method not in makers:
         raise ValueError(f"The `method` of {what} must be one of {', '.join(makers)}. Got {method!r}.")
     return makers[method]()

@@ -19,7 +19,7 @@ _PEAK = (10**60 << _DIGITS) // 2506628274631000502415765284811045253006986740609
 def flip_exp(bits: Bits, top: int, bottom: int) -> bool:
     """Heads with probability exp(−top/bottom), for 0 <= top <= bottom: an odd number of coins until the first tail."""
     k = 1
-    while bits.coin(top, bottom * k):
+    while bits.flip_coin(top, bottom * k):
         k += 1
     return k % 2 == 1
 
@@ -37,11 +37,11 @@ def draw_normal(bits: Bits) -> int:
             k += 1
         if not all(flip_exp(bits, 1, 2) for _ in range(k * (k - 1))):
             continue
-        x = bits.below(one)
+        x = bits.draw_below(one)
         # e^(−x(2k + x)/2) as k + 1 coins of exponents below 1: k of x, one of x²/2
         if not all(flip_exp(bits, x, one) for _ in range(k)) or not flip_exp(bits, x * x, 2 * one * one):
             continue
-        negative = bits.coin(1, 2)
+        negative = bits.flip_coin(1, 2)
         if negative and k == 0 and x == 0:  # zero has one sign
             continue
         z = (k << NORMAL) + x

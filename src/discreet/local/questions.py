@@ -21,7 +21,7 @@ LARGEST_WHOLE = (1 << 53) - 1  # of whole numbers that JavaScript knows
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChoiceQuestion:
     """One of some values.
 
     Parameters
@@ -30,7 +30,7 @@ class Choice:
     other : the value that stands for everything else; without it, what is none of the values counts as one of them,
         drawn uniformly.
 
-    >>> Choice(("A", "B", "other"), other="other").encode("C", Bits())
+    >>> ChoiceQuestion(("A", "B", "other"), other="other").encode_answer("C", Bits())
     2
     """
 
@@ -45,7 +45,7 @@ class Choice:
             raise ValueError("The `values` of a choice must be two or more: text, whole numbers, or True and False.")
         if len(set(map(json.dumps, self.values))) < len(self.values):
             raise ValueError("The `values` of a choice must differ from each other.")
-        if self.other is not None and _find(self.values, self.other) is None:
+        if self.other is not None and find_value(self.values, self.other) is None:
             raise ValueError(f"The `other` of a choice must be one of its values. Got {self.other!r}.")
 
     @property
@@ -53,12 +53,12 @@ class Choice:
         """How many values there are."""
         return len(self.values)
 
-    def encode(self, value: Any, bits: Bits) -> int:
+    def encode_answer(self, value: Any, bits: Bits) -> int:
         """The place of the value."""
-        place = _find(self.values, value)
+        place = find_value(self.values, value)
         if place is None and self.other is not None:
-            place = _find(self.values, self.other)
-        return bits.below(self.size) if place is None else place
+            place = find_value(self.values, self.other)
+        return bits.draw_below(self.size) if place is None else place
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary."""
@@ -71,16 +71,17 @@ def _is_plain(value: Any) -> bool:
     return type(value) in (int, bool) and abs(value) <= LARGEST_WHOLE
 
 
-def _find(values: tuple[Value, ...], value: Any) -> int | None:
+def find_value(values: tuple[Value, ...], value: Any) -> int | None:
     """The place of a value; True is not 1."""
     return next((i for i, one in enumerate(values) if type(one) is type(value) and one == value), None)
 
 
 @dataclass(frozen=True)
-class Number:
+class NumberQuestion:
     """A number within public bounds; what is beyond them counts as the bound, what is no number as the middle.
 
-    >>> Number("0", "10").encode(5, Bits()), Number("0", "10").encode(1e300, Bits()) == GRID
+    >>> question = NumberQuestion("0", "10")
+    >>> question.encode_answer(5, Bits()), question.encode_answer(1e300, Bits()) == GRID
     (0, True)
     """
 
@@ -100,11 +101,11 @@ class Number:
         """The bounds."""
         return Fraction(self.low), Fraction(self.high)
 
-    def encode(self, value: Any, bits: Bits) -> int:
+    def encode_answer(self, value: Any, bits: Bits) -> int:
         """Its place on a grid from -GRID to GRID."""
         return place_number(value, *self.ends)
 
-    def decode(self, value: Any) -> Any:
+    def decode_mean(self, value: Any) -> Any:
         """Of a number on [-1, 1] or beyond, the number between or beyond the bounds."""
         low, high = map(float, self.ends)
         return (low + high) / 2 + (high - low) / 2 * value
@@ -115,7 +116,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Vector:
+class VectorQuestion:
     """`size` numbers: each within public bounds ("cube"), or all together no longer than `high` ("ball").
 
     What is no list of so many numbers counts as the centre, as does what is no number in it; what is too long is
@@ -143,7 +144,7 @@ class Vector:
         """The bounds of each number."""
         return Fraction(self.low), Fraction(self.high)
 
-    def encode(self, value: Any, bits: Bits) -> tuple[int, ...]:
+    def encode_answer(self, value: Any, bits: Bits) -> tuple[int, ...]:
         """The places of its numbers on a grid from -GRID to GRID, in the unit ball if it is one."""
         parts = list(value) if hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict)) else []
         low, high = self.ends
@@ -154,7 +155,7 @@ class Vector:
                 places = [x * GRID // longest if x >= 0 else -(-x * GRID // longest) for x in places]
         return tuple(places)
 
-    def decode(self, value: Any) -> Any:
+    def decode_mean(self, value: Any) -> Any:
         """Of numbers on [-1, 1] or beyond, those of the vector."""
         low, high = map(float, self.ends)
         return (low + high) / 2 + (high - low) / 2 * value
@@ -165,7 +166,7 @@ class Vector:
 
 
 @dataclass(frozen=True)
-class Below:
+class BelowQuestion:
     """Whether a number is below a public threshold; what is no number is not."""
 
     threshold: str
@@ -177,7 +178,7 @@ class Below:
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", write_bound("threshold", self.threshold))
 
-    def encode(self, value: Any, bits: Bits) -> int:
+    def encode_answer(self, value: Any, bits: Bits) -> int:
         """1 if it is."""
         number = read_number(value)
         return int(number is not None and number < Fraction(self.threshold))
@@ -188,7 +189,7 @@ class Below:
 
 
 @dataclass(frozen=True)
-class Tree:
+class TreeQuestion:
     """A number within public bounds, as its cell in each of `depth` divisions, each `base` times as fine."""
 
     low: str
@@ -199,8 +200,8 @@ class Tree:
     measure: ClassVar[str] = "share"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", Number(self.low, self.high).low)
-        object.__setattr__(self, "high", Number(self.low, self.high).high)
+        object.__setattr__(self, "low", NumberQuestion(self.low, self.high).low)
+        object.__setattr__(self, "high", NumberQuestion(self.low, self.high).high)
         if not (type(self.base) is type(self.depth) is int and self.base > 1 and 1 <= self.depth <= 16):
             raise ValueError("The `base` and `depth` of a tree must be whole numbers, base > 1, depth within [1, 16].")
         if self.base**self.depth > 1 << 16:
@@ -212,11 +213,11 @@ class Tree:
         return Fraction(self.low), Fraction(self.high)
 
     @property
-    def parts(self) -> tuple[Choice, ...]:
+    def parts(self) -> tuple[ChoiceQuestion, ...]:
         """Each division as a question."""
-        return tuple(Choice(tuple(range(self.base**level))) for level in range(1, self.depth + 1))
+        return tuple(ChoiceQuestion(tuple(range(self.base**level))) for level in range(1, self.depth + 1))
 
-    def encode(self, value: Any, bits: Bits) -> tuple[int, ...]:
+    def encode_answer(self, value: Any, bits: Bits) -> tuple[int, ...]:
         """Its cell in each division."""
         place = min(place_number(value, *self.ends) + GRID, 2 * GRID - 1)
         return tuple(place * self.base**level // (2 * GRID) for level in range(1, self.depth + 1))
@@ -227,7 +228,7 @@ class Tree:
 
 
 @dataclass(frozen=True)
-class Several:
+class SeveralQuestions:
     """Several questions, each with a name; the answer is a dictionary."""
 
     names: tuple[str, ...]
@@ -245,10 +246,12 @@ class Several:
         if any(part.kind in ("several", "tree") for part in self.parts):
             raise ValueError("A question of several is a choice, a number, a vector or a threshold.")
 
-    def encode(self, value: Any, bits: Bits) -> tuple[Any, ...]:
+    def encode_answer(self, value: Any, bits: Bits) -> tuple[Any, ...]:
         """The answer to each, of a dictionary; what is not there is no value."""
         answers = value if isinstance(value, dict) else {}
-        return tuple(part.encode(answers.get(name), bits) for name, part in zip(self.names, self.parts, strict=True))
+        return tuple(
+            part.encode_answer(answers.get(name), bits) for name, part in zip(self.names, self.parts, strict=True)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary."""
@@ -256,13 +259,13 @@ class Several:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextQuestion:
     """Any text; what is none counts as the empty one."""
 
     kind: ClassVar[str] = "text"
     measure: ClassVar[str] = "share"
 
-    def encode(self, value: Any, bits: Bits) -> str:
+    def encode_answer(self, value: Any, bits: Bits) -> str:
         """The text."""
         return value if isinstance(value, str) and _is_plain(value) else ""
 
@@ -272,7 +275,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Prefix:
+class PrefixQuestion:
     """Which of some beginnings of one length a text has; the last place is for none of them."""
 
     prefixes: tuple[str, ...]
@@ -300,7 +303,7 @@ class Prefix:
         """The prefixes, and no text for none of them."""
         return (*self.prefixes, "")
 
-    def encode(self, value: Any, bits: Bits) -> int:
+    def encode_answer(self, value: Any, bits: Bits) -> int:
         """The place of its beginning."""
         begin = value[: len(self.prefixes[0])] if isinstance(value, str) else None
         return self.prefixes.index(begin) if begin in self.prefixes else len(self.prefixes)
@@ -345,7 +348,19 @@ def write_bound(name: str, value: Any) -> str:
     return str(value) if isinstance(value, str) else repr(value).removesuffix(".0")
 
 
-QUESTIONS: dict[str, Any] = {one.kind: one for one in (Choice, Number, Vector, Below, Tree, Several, Text, Prefix)}
+QUESTIONS: dict[str, Any] = {
+    one.kind: one
+    for one in (
+        ChoiceQuestion,
+        NumberQuestion,
+        VectorQuestion,
+        BelowQuestion,
+        TreeQuestion,
+        SeveralQuestions,
+        TextQuestion,
+        PrefixQuestion,
+    )
+}
 """The class of each kind of question."""
 
 

@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.local.design import Design, describe_design
-from discreet.local.randomise import Bits, Report
+from discreet.local.randomise import Bits, ReportNumbers
 
 
-def answer_one(bits: Bits, values: tuple[Any, ...], parts: tuple[Any, ...]) -> Report:
+def answer_one(bits: Bits, values: tuple[Any, ...], parts: tuple[Any, ...]) -> ReportNumbers:
     """The number of a question, and a report of the value for it."""
-    which = bits.below(len(parts))
+    which = bits.draw_below(len(parts))
     return (which, *parts[which].answer(values[which], bits))
 
 
@@ -42,19 +42,19 @@ class OneOf(Design):
         return max((part.ratio for part in self.parts), default=Fraction(1))
 
     @property
-    def spread(self) -> float:
-        return float(self.size * max(part.spread for part in self.parts))
+    def largest_variance(self) -> float:
+        return float(self.size * max(part.largest_variance for part in self.parts))
 
     def variance(self, share: float = 0.0) -> float:
         """The largest variance of a question's estimate: each has its part of the people; times n."""
         return self.size * max(float(part.variance(share)) for part in self.parts)
 
-    def answer(self, value: Any, bits: Bits) -> Report:
+    def answer(self, value: Any, bits: Bits) -> ReportNumbers:
         return answer_one(bits, value, self.parts)
 
-    def accepts(self, report: Report) -> bool:
+    def accepts(self, report: ReportNumbers) -> bool:
         known = len(report) > 0 and 0 <= report[0] < self.size
         return known and bool(self.parts[report[0]].accepts(report[1:]))
 
-    def numbers(self) -> dict[str, Any]:
+    def describe_numbers(self) -> dict[str, Any]:
         return {"parts": [describe_design(part) for part in self.parts]}

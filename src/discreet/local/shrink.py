@@ -36,9 +36,9 @@ def shrink_shares(noisy: Floats, design: Design, n: int) -> Floats:
     if len(noisy) < _FEW:
         return project_simplex(noisy)
     top = max(float(noisy.max()), 1 / len(noisy))
-    grid = choose_grid(noisy, top, deviation(np.zeros(1), design, n)[0])
+    grid = choose_grid(noisy, top, compute_deviations(np.zeros(1), design, n)[0])
     sums, places = _bin_shares(noisy)
-    like = likelihood(sums, grid, design, n)
+    like = compute_likelihoods(sums, grid, design, n)
     weights = np.full(len(grid), 1 / len(grid))
     times = np.bincount(places, minlength=len(sums))
     for _ in range(_ROUNDS):
@@ -59,7 +59,7 @@ def project_simplex(shares: Floats) -> Floats:
     return np.asarray(np.maximum(shares - over[np.flatnonzero(falling > over)[-1]], 0))
 
 
-def deviation(shares: Floats, design: Design, n: int) -> Floats:
+def compute_deviations(shares: Floats, design: Design, n: int) -> Floats:
     """The standard deviation of the noisy share, of each share."""
     p, q = design.rates
     c = q + shares * (p - q)
@@ -74,9 +74,9 @@ def choose_grid(noisy: Floats, top: float, noise: float) -> Floats:
     return np.unique(np.clip(np.concatenate([low, far, seen]), 0, 1))
 
 
-def likelihood(noisy: Floats, grid: Floats, design: Design, n: int) -> Floats:
+def compute_likelihoods(noisy: Floats, grid: Floats, design: Design, n: int) -> Floats:
     """The density of each noisy share at each share of the grid, over the largest at that noisy share."""
-    spread = deviation(grid, design, n)
+    spread = compute_deviations(grid, design, n)
     exponent = -((noisy[:, None] - grid) ** 2) / (2 * spread**2) - np.log(spread)
     return np.asarray(np.exp(exponent - exponent.max(1, keepdims=True)))
 

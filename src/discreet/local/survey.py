@@ -27,14 +27,14 @@ from discreet.local.methods import (
 )
 from discreet.local.odds import odds_of, read_epsilon, write_epsilon
 from discreet.local.questions import (
-    Below,
-    Choice,
-    Number,
-    Several,
-    Text,
-    Tree,
+    BelowQuestion,
+    ChoiceQuestion,
+    NumberQuestion,
+    SeveralQuestions,
+    TextQuestion,
+    TreeQuestion,
     Value,
-    Vector,
+    VectorQuestion,
     read_question,
     write_bound,
 )
@@ -79,9 +79,9 @@ class Survey:
         if not isinstance(self.name, str) or not self.name:
             raise ValueError("The `name` of a survey must be text.")
         object.__setattr__(self, "epsilon", read_epsilon(self.epsilon))
-        self._check_promise()
+        self._check_guarantee()
 
-    def _check_promise(self) -> None:
+    def _check_guarantee(self) -> None:
         if not self.design.fits(self.question):
             raise ValueError("The design of this survey is not for its question.")
         if self.design.ratio > Fraction(*_least_power(self.epsilon)):
@@ -102,7 +102,7 @@ class Survey:
             "projective", "hash" (OLH), "oue", "sue" or "hadamard".
         other : the value that everything else counts as; else it is replaced by a value drawn uniformly.
         """
-        question, promise = Choice(tuple(values), other), read_epsilon(epsilon)
+        question, promise = ChoiceQuestion(tuple(values), other), read_epsilon(epsilon)
         return cls(name, question, promise, make_design(method, question.size, promise))
 
     @classmethod
@@ -122,7 +122,7 @@ class Survey:
         ('table', 6476)
         """
         promise = read_epsilon(epsilon)
-        return cls(name, Number(low, high), promise, make_number_design(method, promise))
+        return cls(name, NumberQuestion(low, high), promise, make_number_design(method, promise))
 
     @classmethod
     def vector(
@@ -141,14 +141,14 @@ class Survey:
         """
         promise, shape = read_epsilon(epsilon), "ball" if low is None else "cube"
         below = write_bound("high", high) if low is None else low
-        question = Vector(size, f"-{below}" if low is None else below, high, shape)
+        question = VectorQuestion(size, f"-{below}" if low is None else below, high, shape)
         return cls(name, question, promise, make_vector_design(method, size, shape, promise))
 
     @classmethod
     def below(cls, name: str, threshold: Any, epsilon: Any) -> Survey:
         """Whether a number is below a public threshold."""
         promise = read_epsilon(epsilon)
-        return cls(name, Below(threshold), promise, make_design("direct", 2, promise))
+        return cls(name, BelowQuestion(threshold), promise, make_design("direct", 2, promise))
 
     @classmethod
     def distribution(
@@ -166,13 +166,13 @@ class Survey:
         """
         promise = read_epsilon(epsilon)
         if method == "hierarchy":
-            tree = Tree(low, high, 4, round(math.log(levels, 4)))
+            tree = TreeQuestion(low, high, 4, round(math.log(levels, 4)))
             return cls(name, tree, promise, make_one_of(tree, promise))
         if method not in ("auto", "square wave"):
             raise ValueError(f"The `method` of a distribution is auto, square wave or hierarchy. Got {method!r}.")
         if type(levels) is not int or not 2 <= levels <= 1 << 13:
             raise ValueError(f"The `levels` of a distribution must be a whole number within [2, 8192]. Got {levels!r}.")
-        return cls(name, Number(low, high), promise, make_square_wave(levels, promise))
+        return cls(name, NumberQuestion(low, high), promise, make_square_wave(levels, promise))
 
     @classmethod
     def several(cls, name: str, questions: Mapping[str, Any], epsilon: Any) -> Survey:
@@ -190,7 +190,7 @@ class Survey:
         (('smokes', 'hours'), 'one')
         """
         promise = read_epsilon(epsilon)
-        question = Several(tuple(questions), tuple(map(read_part, questions.values())))
+        question = SeveralQuestions(tuple(questions), tuple(map(read_part, questions.values())))
         return cls(name, question, promise, make_one_of(question, promise))
 
     @classmethod
@@ -232,8 +232,10 @@ class Survey:
         promise = read_epsilon(epsilon)
         if values is None:
             keep = odds_of(promise / (2 * hashes))
-            return cls(name, Text(), promise, Rappor(bits, keep, cells or 1, hashes, cohorts, int(first is not None)))
-        question = Choice(tuple(values), other)
+            return cls(
+                name, TextQuestion(), promise, Rappor(bits, keep, cells or 1, hashes, cohorts, int(first is not None))
+            )
+        question = ChoiceQuestion(tuple(values), other)
         if method == "bitflip":
             asked = min(bits, question.size)
             keep = odds_of(promise / min(2, asked))
@@ -278,7 +280,7 @@ class Survey:
             variance = float(self.design.variance(1 / self.question.size if share is None else share))
         else:
             half = float(self.question.ends[1] - self.question.ends[0]) / 2
-            variance = half**2 * self.design.spread
+            variance = half**2 * self.design.largest_variance
         return math.ceil(z**2 * variance / error**2)
 
     # -- as a document -------------------------------------------------------------------------------------------------
@@ -318,7 +320,7 @@ class Survey:
                 "Hint: a newer discreet reads it."
             )
         try:
-            survey = cls._read(document)
+            survey = cls._read_document(document)
         except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
             raise VersionError("This is not a survey of discreet: something in it is missing or broken.") from None
         if survey.to_dict() != document:
@@ -326,7 +328,7 @@ class Survey:
         return survey
 
     @classmethod
-    def _read(cls, document: dict[str, Any]) -> Survey:
+    def _read_document(cls, document: dict[str, Any]) -> Survey:
         if document["question"]["kind"] in ("products", "gradient"):
             import_module("discreet.local.rows")  # which makes these kinds known
         question = read_question(document["question"])
@@ -344,7 +346,7 @@ class Survey:
         if kind in ("tree", "several"):
             what = "a number" if kind == "tree" else f"one of {len(self.question.parts)} questions"
             return f"{self.name}: {what}, ε = {write_epsilon(self.epsilon)} for each person"
-        length, error = len_of(self.design), self._example_error()
+        length, error = count_report_numbers(self.design), self._example_error()
         return "\n".join(
             [
                 f"{self.name}: {what}, ε = {write_epsilon(self.lifetime)} for each person",
@@ -360,14 +362,14 @@ class Survey:
         return float(self.question.ends[1] - self.question.ends[0]) / 100
 
 
-def len_of(design: Design) -> int:
+def count_report_numbers(design: Design) -> int:
     """How many whole numbers a report of the design is, about.
 
-    >>> len_of(make_design("oue", 100, Fraction(1)))
+    >>> count_report_numbers(make_design("oue", 100, Fraction(1)))
     27
     """
     if design.method in ("subset", "oue", "sue"):
-        return max(1, round(design.supported))
+        return max(1, round(design.mean_support))
     lengths = {
         "hash": 3,
         "loloha": 3,
@@ -387,8 +389,8 @@ def _least_power(epsilon: Fraction) -> tuple[int, int]:
 def read_part(part: Any) -> Any:
     """A question, of values, of bounds, or as it is."""
     if isinstance(part, tuple) and len(part) == 2 and all(type(end) in (int, float) for end in part):
-        return Number(*part)
-    return part if hasattr(part, "kind") else Choice(tuple(part))
+        return NumberQuestion(*part)
+    return part if hasattr(part, "kind") else ChoiceQuestion(tuple(part))
 
 
 def read_survey(survey: Any) -> Survey:
