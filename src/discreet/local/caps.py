@@ -23,7 +23,7 @@ from itertools import accumulate
 from math import comb
 from typing import Any, ClassVar
 
-from discreet.local.design import Design, is_sorted_below
+from discreet.local.design import MeanDesign, is_sorted_below
 from discreet.local.odds import ONE
 from discreet.local.questions import GRID
 from discreet.local.randomise import Bits, ReportNumbers, choose_places
@@ -57,7 +57,7 @@ def answer_cap(
 
 
 @dataclass(frozen=True)
-class Cap(Design):
+class Cap(MeanDesign):
     """A vertex of the cube of `asked` of `size` coordinates, likely to agree with the numbers."""
 
     asked: int = 1

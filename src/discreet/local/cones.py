@@ -21,7 +21,7 @@ from functools import cached_property
 from math import isqrt
 from typing import Any, ClassVar
 
-from discreet.local.design import Design
+from discreet.local.design import MeanDesign
 from discreet.local.normals import NORMAL, draw_normal, tail_bounds
 from discreet.local.odds import ONE
 from discreet.local.questions import GRID
@@ -68,7 +68,7 @@ def round_report(x: int) -> int:
 
 
 @dataclass(frozen=True)
-class Cone(Design):
+class Cone(MeanDesign):
     """A normal vector, likely to be in the cone of `gamma`/2^20 about the direction."""
 
     gamma: int = 0

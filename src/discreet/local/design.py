@@ -22,6 +22,7 @@ Acharya, Sun & Zhang 2019 (Hadamard); Feldman, Nelson, Nguyen & Talwar 2022 (pro
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -38,7 +39,7 @@ _CELLS = 1 << 24  # of the table by which reports of a projective design are dec
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(ABC):
     """How one of `size` values is reported.
 
     Parameters
@@ -66,15 +67,45 @@ class Design:
         """By what factor two values' probabilities of a report differ at most."""
         return Fraction(self.odds, ONE)
 
-    @property
-    def own_rate(self) -> Fraction:
-        """p: the probability that a report supports the value that was given."""
-        raise NotImplementedError
+    @abstractmethod
+    def variance(self, share: float = 0.0) -> float:
+        """The variance of what is estimated, times n."""
 
     @property
+    def largest_variance(self) -> float:
+        """The largest variance of what is estimated, on [-1, 1] if it is a mean; times n."""
+        return self.variance()
+
+    @abstractmethod
+    def answer(self, value: Any, bits: Bits) -> ReportNumbers:
+        """A report of the value."""
+
+    @abstractmethod
+    def accepts(self, report: ReportNumbers) -> bool:
+        """Whether a report could have been made by this design."""
+
+    def fits(self, question: Any) -> bool:
+        """Whether the design is for the question."""
+        return question.kind in (self.kind, "below", "prefix") and self.size == question.size
+
+    def describe_numbers(self) -> dict[str, Any]:
+        """What the design is made of, without the number of values and the odds."""
+        return {field.name: _as_lists(getattr(self, field.name)) for field in fields(self)[2:]}
+
+
+@dataclass(frozen=True)
+class ShareDesign(Design):
+    """A design whose reports support values: the share of each value is estimated."""
+
+    @property
+    @abstractmethod
+    def own_rate(self) -> Fraction:
+        """p: the probability that a report supports the value that was given."""
+
+    @property
+    @abstractmethod
     def other_rate(self) -> Fraction:
         """q: the probability that it supports another."""
-        raise NotImplementedError
 
     @cached_property
     def rates(self) -> tuple[float, float]:
@@ -93,26 +124,14 @@ class Design:
         c = q + share * (p - q)
         return c * (1 - c) / (p - q) ** 2
 
-    @property
-    def largest_variance(self) -> float:
-        """The largest variance of what is estimated, on [-1, 1] if it is a mean; times n."""
-        return self.variance()
 
-    def answer(self, value: int, bits: Bits) -> ReportNumbers:
-        """A report of the value."""
-        raise NotImplementedError
+@dataclass(frozen=True)
+class MeanDesign(Design):
+    """A design whose reports stand for numbers on [-1, 1] or beyond: the mean of each coordinate is estimated."""
 
-    def accepts(self, report: ReportNumbers) -> bool:
-        """Whether a report could have been made by this design."""
-        raise NotImplementedError
-
-    def fits(self, question: Any) -> bool:
-        """Whether the design is for the question."""
-        return question.kind in (self.kind, "below", "prefix") and self.size == question.size
-
-    def describe_numbers(self) -> dict[str, Any]:
-        """What the design is made of, without the number of values and the odds."""
-        return {field.name: _as_lists(getattr(self, field.name)) for field in fields(self)[2:]}
+    @abstractmethod
+    def variance(self, share: float = 0.0) -> float:
+        """The largest variance of the estimated mean of people who all have one number, times n."""
 
 
 def _is_whole(value: Any) -> bool:
@@ -133,7 +152,7 @@ def is_sorted_below(report: ReportNumbers, limit: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Direct(Design):
+class Direct(ShareDesign):
     """The value itself, or one of the others."""
 
     method: ClassVar[str] = "direct"
@@ -167,7 +186,7 @@ class TwoCoins(Direct):
 
 
 @dataclass(frozen=True)
-class Subset(Design):
+class Subset(ShareDesign):
     """A set of `chosen` values."""
 
     chosen: int = 1
@@ -193,7 +212,7 @@ class Subset(Design):
 
 
 @dataclass(frozen=True)
-class Hadamard(Design):
+class Hadamard(ShareDesign):
     """A row of a Hadamard matrix of `order` rows in which the value's column is likely to be +1."""
 
     order: int = 4
@@ -218,7 +237,7 @@ class Hadamard(Design):
 
 
 @dataclass(frozen=True)
-class Projective(Design):
+class Projective(ShareDesign):
     """A point of the projective space of `t` coordinates modulo the prime `q`, likely to be on the value's plane."""
 
     q: int = 2
@@ -252,7 +271,7 @@ class Projective(Design):
 
 
 @dataclass(frozen=True)
-class Hashed(Design):
+class Hashed(ShareDesign):
     """A hash x ↦ (a·x + b) mod `prime` mod `bins`, drawn by the person, and the value's bin, answered directly."""
 
     bins: int = 2
@@ -285,7 +304,7 @@ class Hashed(Design):
 
 
 @dataclass(frozen=True)
-class Unary(Design):
+class Unary(ShareDesign):
     """A coin for each value; "oue": the own one is fair. "sue": the own one and the others are mirror images."""
 
     symmetric: int = 0
@@ -330,14 +349,14 @@ def describe_design(design: Any) -> dict[str, Any]:
 METHODS = ("auto", "direct", "coins", "subset", "projective", "hash", "oue", "sue", "hadamard")
 
 
-def make_design(method: str, size: int, epsilon: Fraction) -> Design:
+def make_design(method: str, size: int, epsilon: Fraction) -> ShareDesign:
     """The design of a method for so many values, its numbers chosen so that the variance is least.
 
     >>> make_design("auto", 100, Fraction(1))
     Projective(size=100, odds=765128314358509, q=3, t=5)
     """
     odds = odds_of(epsilon)
-    makers: dict[str, Callable[[], Design]] = {
+    makers: dict[str, Callable[[], ShareDesign]] = {
         "auto": lambda: choose_design(size, epsilon),
         "direct": lambda: Direct(size, odds),
         "coins": lambda: TwoCoins(size, odds),
@@ -355,11 +374,11 @@ def make_design(method: str, size: int, epsilon: Fraction) -> Design:
     return makers[method]()
 
 
-def choose_design(size: int, epsilon: Fraction) -> Design:
+def choose_design(size: int, epsilon: Fraction) -> ShareDesign:
     """The shortest report whose variance is within 1.1 of the best subset's: a value, a point, or else the subset."""
     odds = odds_of(epsilon)
     subset = best_subset(size, odds)
-    shorter: list[Design] = [Direct(size, odds)]
+    shorter: list[ShareDesign] = [Direct(size, odds)]
     if size > 2:
         shorter.append(best_projective(size, odds))
     return next((one for one in shorter if one.variance() <= 1.1 * subset.variance()), subset)
@@ -369,7 +388,7 @@ def best_subset(size: int, odds: int) -> Subset:
     """The subset selection of least variance."""
     middle = size / (odds / ONE + 1)
     near = {min(max(1, math.floor(middle) + step), size - 1) for step in (-1, 0, 1, 2)}
-    return min((Subset(size, odds, chosen) for chosen in sorted(near)), key=Design.variance)
+    return min((Subset(size, odds, chosen) for chosen in sorted(near)), key=ShareDesign.variance)
 
 
 def best_projective(size: int, odds: int) -> Projective:
@@ -383,7 +402,7 @@ def best_projective(size: int, odds: int) -> Projective:
             break
     if not found:
         raise ValueError(f"A projective design is for fewer values than {size}. Hint: method='hash'.")
-    return min(found, key=Design.variance)
+    return min(found, key=ShareDesign.variance)
 
 
 def is_prime(n: int) -> bool:

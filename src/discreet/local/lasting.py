@@ -20,12 +20,13 @@ References: Erlingsson, Pihur & Korolova 2014 (RAPPOR); Ding, Kulkarni & Yekhani
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any, ClassVar
 
-from discreet.local.design import MERSENNE, Design, is_prime, is_sorted_below
+from discreet.local.design import MERSENNE, ShareDesign, is_prime, is_sorted_below
 from discreet.local.odds import ONE, odds_of
 from discreet.local.randomise import Bits, ReportNumbers, answer_direct, choose_places
 
@@ -33,27 +34,27 @@ Settled = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Lasting(Design):
+class Lasting(ShareDesign):
     """A design whose permanent responses are kept; `odds` are those of a permanent response."""
 
     cells: int = 1
     lasting: ClassVar[bool] = True
 
+    @abstractmethod
     def draw_setup(self, bits: Bits) -> Settled:
         """What the device keeps for this survey, whatever the value; it is told."""
-        raise NotImplementedError
 
+    @abstractmethod
     def find_cell(self, value: Any, settled: Settled) -> Any:
         """All that is told of a value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def draw_response(self, cell: Any, settled: Settled, bits: Bits) -> ReportNumbers:
         """The permanent response to a cell."""
-        raise NotImplementedError
 
+    @abstractmethod
     def draw_report(self, response: ReportNumbers, settled: Settled, bits: Bits) -> ReportNumbers:
         """A report of a permanent response."""
-        raise NotImplementedError
 
     def answer(self, value: Any, bits: Bits) -> ReportNumbers:
         settled = self.draw_setup(bits)
@@ -62,8 +63,9 @@ class Lasting(Design):
     def _is_sound(self) -> bool:
         return 1 <= self.cells <= 1 << 16 and self._are_parts_sound()
 
+    @abstractmethod
     def _are_parts_sound(self) -> bool:
-        raise NotImplementedError
+        """Whether the numbers that are special to this design fit together."""
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,14 @@ References: Duchi, Jordan & Wainwright 2013; Wang et al. 2019 (piecewise, hybrid
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar
 
-from discreet.local.design import Design, is_one_below
+from discreet.local.design import MeanDesign, is_one_below
 from discreet.local.odds import ONE
 from discreet.local.questions import GRID
 from discreet.local.randomise import Bits, ReportNumbers
@@ -75,7 +76,7 @@ def answer_laplace(bits: Bits, level: int, size: int, odds: int, reach: int) -> 
 
 
 @dataclass(frozen=True)
-class LevelDesign(Design):
+class LevelDesign(MeanDesign):
     """How one of `size` levels is reported: by a number below `cells`, each with an output on [-1, 1] or so."""
 
     kind: ClassVar[str] = "number"
@@ -84,28 +85,33 @@ class LevelDesign(Design):
         return bool(question.kind == "number")
 
     @property
+    @abstractmethod
     def report_count(self) -> int:
         """How many reports there are."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def outputs(self) -> list[Fraction]:
         """What each report stands for."""
-        raise NotImplementedError
-
-    def list_probabilities(self, level: int) -> list[Fraction]:
-        """The probability of each report."""
-        raise NotImplementedError
 
     def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return self.answer_level(round_level(bits, value, self.size), bits)
 
+    @abstractmethod
     def answer_level(self, level: int, bits: Bits) -> ReportNumbers:
         """A report of a level."""
-        raise NotImplementedError
 
     def accepts(self, report: ReportNumbers) -> bool:
         return is_one_below(report, self.report_count)
+
+
+@dataclass(frozen=True)
+class ListedDesign(LevelDesign):
+    """A level design that lists the probability of each report; its variance follows from the list."""
+
+    @abstractmethod
+    def list_probabilities(self, level: int) -> list[Fraction]:
+        """The probability of each report."""
 
     @cached_property
     def mean_squares(self) -> list[float]:
@@ -139,7 +145,7 @@ _MANY = 33
 
 
 @dataclass(frozen=True)
-class WindowDesign(LevelDesign):
+class WindowDesign(ListedDesign):
     """A place of a window of `width` from the level on, likelier than one outside: the piecewise mechanism."""
 
     width: int = 1
@@ -176,7 +182,7 @@ class WindowDesign(LevelDesign):
 
 
 @dataclass(frozen=True)
-class TableDesign(LevelDesign):
+class TableDesign(ListedDesign):
     """A column of a table of whole numbers, drawn in proportion to the level's row.
 
     No column's largest number is more than e^ε times its smallest, rows have one sum: that is checked, whoever made it.
@@ -276,9 +282,6 @@ class LaplaceDesign(LevelDesign):
     @property
     def outputs(self) -> list[Fraction]:
         return [Fraction(2 * (y - self.reach), self.size - 1) - 1 for y in range(self.report_count)]
-
-    def list_probabilities(self, level: int) -> list[Fraction]:
-        raise NotImplementedError
 
     def variance(self, share: float = 1.0) -> float:
         """Of discrete Laplace noise, the same for all numbers; rounding adds a quarter of a step at most."""

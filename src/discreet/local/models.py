@@ -13,6 +13,7 @@ References: Duchi, Jordan & Wainwright 2013; Smith, Thakurta & Upadhyay 2017; Bh
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def gradient_survey(
     return Survey(name, question, promise, make_row_design(question, promise))
 
 
-class _Regression(BaseEstimator):  # type: ignore[misc]
+class _Regression(BaseEstimator, ABC):  # type: ignore[misc]
     """What both models share: a survey of products, and what follows from its estimate."""
 
     def __init__(
@@ -101,11 +102,12 @@ class _Regression(BaseEstimator):  # type: ignore[misc]
     @property
     def survey(self) -> Survey:
         """The one round of "moments": what everybody is asked."""
-        question, promise = ProductsQuestion(**self._row()), read_epsilon(self.epsilon)
+        question, promise = ProductsQuestion(**self._describe_row()), read_epsilon(self.epsilon)
         return Survey(self.name, question, promise, make_row_design(question, promise))
 
-    def _row(self) -> dict[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _describe_row(self) -> dict[str, Any]:
+        """The bounds of a row, as parameters of its question."""
 
     def _read_ends(self) -> tuple[list[float], list[float]]:
         if self.bounds is None or self.bounds.width is None:
@@ -164,14 +166,16 @@ class _Regression(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = X.shape[1]
         return self
 
+    @abstractmethod
     def _make_gradient_survey(self, name: str, theta: Floats) -> Survey:
-        raise NotImplementedError
+        """The survey of gradients at these weights."""
 
     def _adjust_weights(self, theta: Floats, moments: tuple[Floats, Floats], noise: float) -> Floats:
         return theta
 
+    @abstractmethod
     def _set_weights(self, theta: Floats) -> None:
-        raise NotImplementedError
+        """Set the fitted attributes from weights of scaled features."""
 
     def _unscale_weights(self, theta: Floats) -> tuple[Floats, float]:
         """Weights of features as they are, of weights of features on [-1, 1]."""
@@ -203,7 +207,7 @@ class LinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
     True
     """
 
-    def _row(self) -> dict[str, Any]:
+    def _describe_row(self) -> dict[str, Any]:
         return make_row(*self._read_ends(), self.bounds.target, None)
 
     def _make_gradient_survey(self, name: str, theta: Floats) -> Survey:
@@ -248,7 +252,7 @@ class LogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
     True
     """
 
-    def _row(self) -> dict[str, Any]:
+    def _describe_row(self) -> dict[str, Any]:
         return make_row(*self._read_ends(), None, self._read_classes())
 
     def _read_classes(self) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.design import Design
+from discreet.local.design import ShareDesign
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ _PIECES = 4096  # noisy shares that are told apart
 _GRID = 240
 
 
-def shrink_shares(noisy: Floats, design: Design, n: int) -> Floats:
+def shrink_shares(noisy: Floats, design: ShareDesign, n: int) -> Floats:
     """The posterior mean of each share; of a few, the nearest ones that can be.
 
     >>> from discreet.local.design import make_design
@@ -59,7 +59,7 @@ def project_simplex(shares: Floats) -> Floats:
     return np.asarray(np.maximum(shares - over[np.flatnonzero(falling > over)[-1]], 0))
 
 
-def compute_deviations(shares: Floats, design: Design, n: int) -> Floats:
+def compute_deviations(shares: Floats, design: ShareDesign, n: int) -> Floats:
     """The standard deviation of the noisy share, of each share."""
     p, q = design.rates
     c = q + shares * (p - q)
@@ -74,7 +74,7 @@ def choose_grid(noisy: Floats, top: float, noise: float) -> Floats:
     return np.unique(np.clip(np.concatenate([low, far, seen]), 0, 1))
 
 
-def compute_likelihoods(noisy: Floats, grid: Floats, design: Design, n: int) -> Floats:
+def compute_likelihoods(noisy: Floats, grid: Floats, design: ShareDesign, n: int) -> Floats:
     """The density of each noisy share at each share of the grid, over the largest at that noisy share."""
     spread = compute_deviations(grid, design, n)
     exponent = -((noisy[:, None] - grid) ** 2) / (2 * spread**2) - np.log(spread)

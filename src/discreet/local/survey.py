@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from discreet.errors import NotSupported, VersionError
-from discreet.local.design import Design, describe_design, make_design
+from discreet.local.design import Design, Subset, Unary, describe_design, make_design
 from discreet.local.methods import (
     make_number_design,
     make_one_of,
@@ -368,7 +368,7 @@ def count_report_numbers(design: Design) -> int:
     >>> count_report_numbers(make_design("oue", 100, Fraction(1)))
     27
     """
-    if design.method in ("subset", "oue", "sue"):
+    if isinstance(design, (Subset, Unary)):
         return max(1, round(design.mean_support))
     lengths = {
         "hash": 3,
