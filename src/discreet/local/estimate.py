@@ -14,7 +14,8 @@ from discreet.arguments import is_whole
 from discreet.budget import Budget
 from discreet.errors import NotSupported
 from discreet.events import Pure
-from discreet.local.decode import DECODERS, Decoder, Ints, OneOfDecoder
+from discreet.local.decode import DECODERS, OneOfDecoder
+from discreet.local.decoder import Decoder, Ints
 from discreet.local.device import VERSION, Report
 from discreet.local.distribution import Distribution, make_consistent, make_rising, reconstruct_shares
 from discreet.local.lasting import Rappor
