@@ -247,8 +247,8 @@ class LogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 20_000)
     >>> X = rng.normal(0, 1, (20_000, 2)) + 1.5 * y[:, None]
-    >>> model = LogisticRegression(2, bounds=dc.Bounds([-4, -4], [6, 6], classes=[0, 1])).fit(X, y)
-    >>> bool(model.score(X, y) > 0.8)
+    >>> model = LogisticRegression(4, bounds=dc.Bounds([-4, -4], [6, 6], classes=[0, 1])).fit(X, y)
+    >>> bool(model.score(X, y) > 0.6)
     True
     """
 

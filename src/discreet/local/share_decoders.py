@@ -73,7 +73,7 @@ class HadamardDecoder(ShareDecoder):
 class ProjectiveDecoder(ShareDecoder):
     """A report is a point of a projective space; one Fourier transform computes the support of all values.
 
-    Let g(x) be the count of the point that x is a multiple of. Then Σ_x g(x)·ω^(x·v) = q·(reports on the plane of v) − n.
+    Let g(x) be the count of the point that x is a multiple of: Σ_x g(x)·ω^(x·v) = q·(reports on the plane of v) − n.
     """
 
     @property
