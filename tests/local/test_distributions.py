@@ -151,7 +151,7 @@ def test_several_questions():
         tally.part("shoe size")
     with pytest.raises(ValueError, match="by question"):
         tally.add_many({7: [1]})
-    with pytest.raises(NotSupported, match="each question"):
+    with pytest.raises(NotSupported, match="single questions"):
         survey.needed(0.1)
     document = survey.to_dict()
     document["design"]["parts"][0]["odds"] = str(100 * ONE)
@@ -177,7 +177,7 @@ def test_bad_distributions():
             SeveralQuestions(names, parts)
     with pytest.raises(ValueError, match="A question of several"):
         SeveralQuestions(("a",), (TreeQuestion(0, 1),))
-    with pytest.raises(NotSupported, match="tells a mean"):
+    with pytest.raises(NotSupported, match="estimates a mean"):
         tally = Estimate(survey := Survey.number("x", 0, 1, 1))
         tally.add_many(answer_many(survey, [0.5]))
         tally.distribution()

@@ -1,4 +1,4 @@
-"""Many answers at once of numbers and vectors: the laws of `lines`, `caps` and `cones`, drawn in vectors."""
+"""Reports of numbers and vectors of many people at once: the laws of `lines`, `caps` and `cones`, drawn in vectors."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from discreet.mechanisms.keystream import Keystream
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-_BLOCK = 1 << 22  # normal numbers drawn at once
+_BLOCK = 1 << 22  # normal numbers that are drawn at once
 
 
 def encode_numbers(question: Any, values: Any) -> Ints:
-    """Places on the grid, as `question.encode` has them: a row each for vectors.
+    """Places on the grid, as `question.encode_answer` gives them; one row each for vectors.
 
-    In floats: a place may be the one beside, which is another value, and changes no promise.
+    Computed in floats, so a place may differ by one from the exact one. That is another value, and the guarantee is the
+    same.
     """
     low, high = map(float, question.ends)
     column = np.asarray(values, np.float64)
@@ -46,7 +47,7 @@ def encode_numbers(question: Any, values: Any) -> Ints:
 
 
 def encode_rows(question: Any, X: Any, y: Any) -> Ints:
-    """Products or gradients of rows, as `question.encode` has them; in floats, as `encode_numbers`."""
+    """Products or gradients of rows, as `question.encode_answer` gives them; in floats, as in `encode_numbers`."""
     low, high = (np.array([float(Fraction(end)) for end in ends]) for ends in (question.low, question.high))
     z = np.clip(np.nan_to_num(2 * (np.asarray(X, np.float64) - low) / (high - low) - 1, nan=0.0), -1, 1)
     t = encode_targets(question, np.asarray(y))
@@ -61,7 +62,7 @@ def encode_rows(question: Any, X: Any, y: Any) -> Ints:
 
 
 def encode_targets(question: Any, y: NDArray[Any]) -> NDArray[np.float64]:
-    """Targets on [-1, 1]."""
+    """Targets, scaled to [-1, 1]."""
     if question.classes:
         return np.asarray(np.where(y == question.target[1], 1.0, np.where(y == question.target[0], -1.0, 0.0)))
     low, high = (float(Fraction(end)) for end in question.target)
@@ -72,7 +73,7 @@ def encode_targets(question: Any, y: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def round_levels(rng: Keystream, values: Ints, size: int) -> Ints:
-    """`lines.round_level` for many."""
+    """`lines.round_level` for many numbers."""
     level, rest = np.divmod((values + GRID) * (size - 1), 2 * GRID)
     return np.asarray(level + (draw_below(rng, len(values), 2 * GRID) < rest))
 
@@ -112,7 +113,7 @@ def _answer_laplace(design: LaplaceDesign, levels: Ints, rng: Keystream) -> Ints
 
 
 def draw_distances(rng: Keystream, n: int, odds: int, farthest: int) -> Ints:
-    """How many coins of odds 2^48 : odds − 2^48 show heads before a tail, `farthest` at most.
+    """The number of heads before the first tail, of coins with odds 2^48 : odds − 2^48, at most `farthest`.
 
     The binary digits of such a number are independent: digit i is 1 with probability 1/(1 + w^(2^i)), w = odds/2^48.
     """
@@ -163,7 +164,10 @@ def _answer_cone(design: Cone, values: Ints, rng: Keystream) -> Ints:
 
 
 def _answer_cones(design: Cone, values: Ints, rng: Keystream) -> Ints:
-    """Here the wanted vector alone is waited for: who draws for many tells nobody how long it took."""
+    """Draw normal vectors until one is on the wanted side of its cone.
+
+    Unlike a device, it does not wait for the other side: nobody else sees how long the draws take.
+    """
     n, d = values.shape
     squares = [int(x) for x in (values**2).sum(1)]
     direction = values.copy()
@@ -171,7 +175,7 @@ def _answer_cones(design: Cone, values: Ints, rng: Keystream) -> Ints:
     tops = np.array([(GRID << 20) + isqrt(square << 40) for square in squares], np.int64)
     direction[draw_below_large(rng, n, GRID << 21) >= tops] *= -1
     wanted = throw_coins(rng, n, *design.near_coin)
-    # along >= γ‖v‖·2^30, in whole numbers: the least such number
+    # the smallest whole number that is >= γ‖v‖·2^30
     lengths = [design.gamma**2 * max(square, 1) << 2 * NORMAL - 40 for square in squares]
     least = np.array([1 + isqrt(length - 1) if length else 0 for length in lengths], np.int64)
     found, todo = np.empty((n, d), np.int64), np.arange(n)
@@ -195,4 +199,4 @@ LINES: dict[type, Any] = {
     LaplaceDesign: _answer_laplace,
 }
 MAKERS: dict[type, Any] = {**dict.fromkeys(LINES, _answer_line), Cap: _answer_cap, Cone: _answer_cone}
-"""How many reports of a design are made."""
+"""The function that makes reports of each design."""

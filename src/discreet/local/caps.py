@@ -1,16 +1,17 @@
-"""Several numbers on a cube: some are asked, each is rounded to a sign, and signs that agree well are likelier.
+"""A vector of the cube: some coordinates are rounded to signs, and similar signs are reported.
 
-`asked` of the coordinates are drawn without looking; their numbers are rounded at random to −1 or 1; then a vertex of
-the cube is reported that agrees with them in at least `least` places (the *cap*) with odds e^ε, uniform inside the cap
-and outside. With `ties`, a vertex that agrees in just half of the places counts half to either side.
+`asked` of the coordinates are drawn independently of their values, and their numbers are rounded at random to −1 or 1.
+The report is a vertex of the cube. Vertices that agree with the signs in at least `least` places (the *cap*) have odds
+e^ε against the others; the report is uniform inside the cap and outside. With `ties`, a vertex that agrees in exactly
+half of the places belongs half to either side.
 
-| name | which cap | n·variance per coordinate, over d, at d = 27, ε = 1, 2, 4 |
+| method | cap | n·variance per coordinate, over d, at d = 27, ε = 1, 2, 4 |
 | --- | --- | --- |
-| "cap" | the best of all | 4.65, 1.29, 0.385 |
+| "cap" | the cap of least variance | 4.65, 1.29, 0.385 |
 | "sparse" | one coordinate | 4.65, 1.69, 1.04 |
-| "vertices" | all coordinates, half of them agree | 7.18, 2.62, 1.62 |
+| "vertices" | all coordinates, agreement in at least half of them | 7.18, 2.62, 1.62 |
 
-References: Duchi, Jordan & Wainwright 2013 (vertices; its constant for even d lets ties into both halves, whole);
+References: Duchi, Jordan & Wainwright 2013 (vertices; its constant for even d counts ties fully in both halves);
 Nguyên et al. 2016 (one coordinate); Bhowmick et al. 2018 (caps).
 """
 
@@ -32,7 +33,7 @@ Counts = tuple[int, ...]
 
 
 def count_agreements(asked: int, least: int, ties: int) -> tuple[Counts, Counts]:
-    """How many vertices agree in 0, 1 .. `asked` places, inside the cap and outside; twice as many if ties are halved.
+    """The number of vertices that agree in 0, 1 .. `asked` places, inside the cap and outside; twice that with ties.
 
     >>> count_agreements(2, 1, 1)
     ((0, 2, 2), (2, 2, 0))
@@ -45,7 +46,7 @@ def count_agreements(asked: int, least: int, ties: int) -> tuple[Counts, Counts]
 def answer_cap(
     bits: Bits, value: tuple[int, ...], asked: int, sides: tuple[Counts, Counts], odds: int
 ) -> ReportNumbers:
-    """Places and signs: 2·place, and one more for a plus; in order of place."""
+    """The asked places in order, with signs: 2·place for minus, 2·place + 1 for plus."""
     places = choose_places(bits, len(value), asked)
     plus = [bits.flip_coin(value[place] + GRID, 2 * GRID) for place in places]
     inside, outside = map(sum, sides)
@@ -67,7 +68,7 @@ class Cap(MeanDesign):
     kind: ClassVar[str] = "vector"
 
     def __post_init__(self) -> None:
-        if self.size != 1:  # a vector may be of one number
+        if self.size != 1:  # the base class asks for two values or more; a vector may have one number
             super().__post_init__()
         elif self.odds <= ONE or not self._is_sound():
             raise ValueError("The numbers of a design by 'cap' do not fit together.")
@@ -90,12 +91,12 @@ class Cap(MeanDesign):
 
     @cached_property
     def sides(self) -> tuple[Counts, Counts]:
-        """How many vertices agree in so many places, inside the cap and outside."""
+        """The number of vertices by the number of places in which they agree, inside the cap and outside."""
         return count_agreements(self.asked, self.least, self.ties)
 
     @cached_property
     def scale(self) -> Fraction:
-        """What a sign stands for, so that on average it is the number."""
+        """The number that a sign stands for, so that its average is the person's number."""
         inside, outside = self.sides
         whole = sum(inside) * self.odds + sum(outside) * ONE
         excess = sum(
@@ -105,7 +106,7 @@ class Cap(MeanDesign):
         return Fraction(self.size * whole, excess)  # size/asked · asked·whole/excess
 
     def variance(self, share: float = 0.0) -> float:
-        """The variance of a mean, of a coordinate whose numbers are all `share`, on [-1, 1]; times n."""
+        """The variance of the mean of a coordinate whose numbers are all `share`, on [-1, 1], times n."""
         scale = float(self.scale)
         return scale**2 * self.asked / self.size - share**2
 
@@ -128,5 +129,5 @@ def best_cap(size: int, odds: int) -> Cap:
 
 
 def half_cube(size: int, odds: int) -> Cap:
-    """All coordinates, half of which agree, ties halved."""
+    """The cap of all coordinates, at least half of which agree, with ties halved."""
     return Cap(size, odds, size, (size + 1) // 2, int(size % 2 == 0))

@@ -1,13 +1,13 @@
-"""A vector of the unit ball: a normal vector is reported, likelier one that points the person's way.
+"""A vector of the unit ball: the report is a normal vector, likely to point in a similar direction.
 
-The vector is stretched to the sphere, forwards or backwards at random, so that on average it is kept. Normal vectors
-are drawn without looking at it; the first that lies in the cone Z·v >= γ, v the direction, is reported with odds e^ε
-against the first that does not. Both are waited for, so that how many are drawn tells nothing.
+The vector is first replaced by a unit vector v in its direction or the opposite one, at random, so that the average is
+the vector. Normal vectors Z are drawn independently of it. The first one in the cone Z·v >= γ is reported with odds e^ε
+against the first one outside. Draws go on until both exist, so the number of draws reveals nothing.
 
-| name | γ | n·(squared error)/d at d = 100, ε = 0.5, 1, 2, 4 |
+| method | γ | n·(squared error)/d at d = 100, ε = 0.5, 1, 2, 4 |
 | --- | --- | --- |
-| "privunitg" | the best | 25.2, 6.33, 1.62, 0.435 |
-| "hemisphere" | 0, and only the direction counts | 26.1, 7.31, 2.69, 1.67 |
+| "privunitg" | the γ of least error | 25.2, 6.33, 1.62, 0.435 |
+| "hemisphere" | 0, and only the direction of a report is used | 26.1, 7.31, 2.69, 1.67 |
 
 References: Bhowmick et al. 2018; Asi, Feldman & Talwar 2022 (PrivUnitG); Duchi, Jordan & Wainwright 2013 (hemisphere).
 """
@@ -29,12 +29,12 @@ from discreet.local.randomise import Bits, ReportNumbers
 
 _ANGLE = 20  # γ is in units of 2^-20
 DIGITS = 12  # numbers of a report are in units of 2^-12
-FARTHEST = 12 << DIGITS  # no number is farther from zero
-_WHOLE = 1 << 200  # of tail_bounds
+FARTHEST = 12 << DIGITS  # the largest absolute value of a number of a report
+_WHOLE = 1 << 200  # `tail_bounds` gives probabilities in units of 2^-200
 
 
 def stretch_vector(bits: Bits, value: tuple[int, ...]) -> tuple[int, ...]:
-    """The vector or its opposite, so that its direction is the vector on average; any direction for no vector."""
+    """The vector or its opposite, so that its direction is the vector on average; a zero vector gets any direction."""
     square = sum(x * x for x in value)
     forwards = bits.flip_coin((GRID << 20) + isqrt(square << 40), GRID << 21)
     direction = value if square else (1,) + (0,) * (len(value) - 1)
@@ -51,7 +51,7 @@ def is_in_cone(bits: Bits, z: list[int], direction: tuple[int, ...], gamma: int)
 
 
 def answer_cone(bits: Bits, value: tuple[int, ...], gamma: int, near: tuple[int, int]) -> ReportNumbers:
-    """The first normal vector inside the cone, or the first outside; rounded to multiples of 2^-12."""
+    """The first normal vector inside the cone, or the first one outside; rounded to multiples of 2^-12."""
     direction = stretch_vector(bits, value)
     wanted = bits.flip_coin(*near)
     found: dict[bool, list[int]] = {}
@@ -62,14 +62,14 @@ def answer_cone(bits: Bits, value: tuple[int, ...], gamma: int, near: tuple[int,
 
 
 def round_report(x: int) -> int:
-    """To a multiple of 2^-12, no farther than 12."""
+    """The nearest multiple of 2^-12, at most 12 away from zero."""
     shift = NORMAL - DIGITS
     return min(max((x + (1 << shift - 1)) >> shift, -FARTHEST), FARTHEST)
 
 
 @dataclass(frozen=True)
 class Cone(MeanDesign):
-    """A normal vector, likely to be in the cone of `gamma`/2^20 about the direction."""
+    """A normal vector, likely to be in the cone of `gamma`/2^20 around the direction."""
 
     gamma: int = 0
     method: ClassVar[str] = "cone"
@@ -84,26 +84,26 @@ class Cone(MeanDesign):
 
     @property
     def ratio(self) -> Fraction:
-        # normal numbers are on a grid, so that cones about two directions differ: proofs/local.md
+        # normal numbers are on a grid, so the probabilities of two cones differ a little: proofs/local.md
         return Fraction(self.odds, ONE) * (1 + 2 * self.allowance)
 
     @property
     def allowance(self) -> Fraction:
-        """By how much ε is moved at most because normal numbers are on a grid."""
+        """An upper bound of the increase of ε because normal numbers are on a grid."""
         if self.gamma == 0:
             return Fraction(0)
         return Fraction((self.gamma + (2 << _ANGLE)) * (isqrt(self.size) + 1), 1 << NORMAL + _ANGLE)
 
     @cached_property
     def near_coin(self) -> tuple[int, int]:
-        """The coin of the cone, as (top, total)."""
+        """The coin that decides for the inside of the cone, as (top, total)."""
         least = tail_bounds(self.gamma, 1 << _ANGLE)[0] if self.gamma else _WHOLE // 2
         top = least * self.odds
         return top, top + (_WHOLE - least) * ONE
 
     @cached_property
     def slope(self) -> float:
-        """What the part along the direction is on average."""
+        """The average component of a report along the direction."""
         p = self.near_coin[0] / self.near_coin[1]
         if self.gamma == 0:
             d = self.size
@@ -114,7 +114,7 @@ class Cone(MeanDesign):
         return peak * (p / q - (1 - p) / (1 - q))
 
     def variance(self, share: float = 0.0) -> float:
-        """The mean squared error of a mean of vectors of length 1, over d; times n."""
+        """The mean squared error of a mean of vectors of length 1, divided by d, times n."""
         if self.gamma == 0:
             return (1 / self.slope**2 - 1) / self.size
         p, g, d = self.near_coin[0] / self.near_coin[1], self.gamma / (1 << _ANGLE), self.size

@@ -1,8 +1,8 @@
-"""Designs: how one of d values is reported, what that tells on average, and which design a survey should take.
+"""Designs: how one of d values is reported, the variance of the estimate, and the choice of a design for a survey.
 
-A report *supports* the values whose set it is in. A person's own value is supported with probability p, any other with
-probability q, so (share of supporting reports − q)/(p − q) is an unbiased estimate of a share, of variance
-c(1 − c)/(n(p − q)²), c the expected share of supporting reports. p and q are the fractions that are drawn by.
+A report *supports* the values whose set it is in. It supports the person's own value with probability p, any other
+with probability q. So (share of supporting reports − q)/(p − q) is an unbiased estimate of a share, with variance
+c(1 − c)/(n(p − q)²), where c is the expected share of supporting reports. p and q are exact fractions.
 
 | design | report | n·variance of a rare value at d = 100, ε = 1 |
 | --- | --- | --- |
@@ -34,18 +34,18 @@ from discreet.local import randomise
 from discreet.local.odds import ONE, odds_of
 from discreet.local.randomise import Bits, ReportNumbers, count_points
 
-MERSENNE = (1 << 31) - 1  # the field of hashes
-_CELLS = 1 << 24  # of the table by which reports of a projective design are decoded
+MERSENNE = (1 << 31) - 1  # the prime of the field of hashes
+_CELLS = 1 << 24  # the largest table by which reports of a projective design are decoded
 
 
 @dataclass(frozen=True)
 class Design(ABC):
-    """How one of `size` values is reported.
+    """How one of `size` values, or a number or a vector, is reported.
 
     Parameters
     ----------
-    size : how many values there are.
-    odds : W, in 2^48ths: a set is drawn from W times as likely as chance would have it, 2^48 for none.
+    size : the number of values, levels or coordinates.
+    odds : W, in units of 2^-48: a report of the value's own set is W/2^48 times as likely as any other report.
     """
 
     size: int
@@ -64,16 +64,16 @@ class Design(ABC):
 
     @property
     def ratio(self) -> Fraction:
-        """By what factor two values' probabilities of a report differ at most."""
+        """The largest ratio of the probabilities of one report under two values; at most e^ε."""
         return Fraction(self.odds, ONE)
 
     @abstractmethod
     def variance(self, share: float = 0.0) -> float:
-        """The variance of what is estimated, times n."""
+        """The variance of the estimate, times n."""
 
     @property
     def largest_variance(self) -> float:
-        """The largest variance of what is estimated, on [-1, 1] if it is a mean; times n."""
+        """The largest variance of the estimate, whatever people answer; of a mean on [-1, 1]; times n."""
         return self.variance()
 
     @abstractmethod
@@ -85,17 +85,17 @@ class Design(ABC):
         """Whether a report could have been made by this design."""
 
     def fits(self, question: Any) -> bool:
-        """Whether the design is for the question."""
+        """Whether the design is for this question."""
         return question.kind in (self.kind, "below", "prefix") and self.size == question.size
 
     def describe_numbers(self) -> dict[str, Any]:
-        """What the design is made of, without the number of values and the odds."""
+        """The parameters of the design, without the number of values and the odds."""
         return {field.name: _as_lists(getattr(self, field.name)) for field in fields(self)[2:]}
 
 
 @dataclass(frozen=True)
 class ShareDesign(Design):
-    """A design whose reports support values: the share of each value is estimated."""
+    """A design whose reports support values, by which the share of each value is estimated."""
 
     @property
     @abstractmethod
@@ -105,16 +105,16 @@ class ShareDesign(Design):
     @property
     @abstractmethod
     def other_rate(self) -> Fraction:
-        """q: the probability that it supports another."""
+        """q: the probability that a report supports another value."""
 
     @cached_property
     def rates(self) -> tuple[float, float]:
-        """P and q."""
+        """P and q, as floats."""
         return float(self.own_rate), float(self.other_rate)
 
     @property
     def mean_support(self) -> float:
-        """How many values a report supports, on average over values."""
+        """The number of values that a report supports, on average."""
         p, q = self.rates
         return p + (self.size - 1) * q
 
@@ -127,11 +127,11 @@ class ShareDesign(Design):
 
 @dataclass(frozen=True)
 class MeanDesign(Design):
-    """A design whose reports stand for numbers on [-1, 1] or beyond: the mean of each coordinate is estimated."""
+    """A design whose reports stand for numbers on [-1, 1] or beyond, by which means of coordinates are estimated."""
 
     @abstractmethod
     def variance(self, share: float = 0.0) -> float:
-        """The largest variance of the estimated mean of people who all have one number, times n."""
+        """The variance of the estimated mean, times n."""
 
 
 def _is_whole(value: Any) -> bool:
@@ -153,7 +153,7 @@ def is_sorted_below(report: ReportNumbers, limit: int) -> bool:
 
 @dataclass(frozen=True)
 class Direct(ShareDesign):
-    """The value itself, or one of the others."""
+    """Randomised response: the value itself, or one of the others."""
 
     method: ClassVar[str] = "direct"
 
@@ -174,7 +174,7 @@ class Direct(ShareDesign):
 
 @dataclass(frozen=True)
 class TwoCoins(Direct):
-    """Yes or no, by two coins; the law of Warner's answer at the same odds."""
+    """Yes or no, by two coins; the same law as Warner's randomised response at these odds."""
 
     method: ClassVar[str] = "coins"
 
@@ -187,7 +187,7 @@ class TwoCoins(Direct):
 
 @dataclass(frozen=True)
 class Subset(ShareDesign):
-    """A set of `chosen` values."""
+    """A set of `chosen` values, likely to hold the person's own."""
 
     chosen: int = 1
     method: ClassVar[str] = "subset"
@@ -213,7 +213,7 @@ class Subset(ShareDesign):
 
 @dataclass(frozen=True)
 class Hadamard(ShareDesign):
-    """A row of a Hadamard matrix of `order` rows in which the value's column is likely to be +1."""
+    """A row of a Hadamard matrix of `order` rows, likely to have +1 in the value's column."""
 
     order: int = 4
     method: ClassVar[str] = "hadamard"
@@ -238,7 +238,7 @@ class Hadamard(ShareDesign):
 
 @dataclass(frozen=True)
 class Projective(ShareDesign):
-    """A point of the projective space of `t` coordinates modulo the prime `q`, likely to be on the value's plane."""
+    """A point of the projective space of `t` coordinates modulo the prime `q`, likely on the value's hyperplane."""
 
     q: int = 2
     t: int = 2
@@ -249,7 +249,7 @@ class Projective(ShareDesign):
 
     @cached_property
     def points(self) -> int:
-        """How many there are."""
+        """The number of points."""
         return count_points(self.q, self.t)
 
     @property
@@ -272,7 +272,7 @@ class Projective(ShareDesign):
 
 @dataclass(frozen=True)
 class Hashed(ShareDesign):
-    """A hash x ↦ (a·x + b) mod `prime` mod `bins`, drawn by the person, and the value's bin, answered directly."""
+    """A hash x ↦ (a·x + b) mod `prime` mod `bins`, drawn by the person, and the value's bin by randomised response."""
 
     bins: int = 2
     prime: int = MERSENNE
@@ -287,7 +287,7 @@ class Hashed(ShareDesign):
 
     @property
     def other_rate(self) -> Fraction:
-        # two different values are sent to two different residues, all pairs as likely: exact, not 1/bins
+        # two values have two different residues, and all such pairs are equally likely: exact, not 1/bins
         few, more = divmod(self.prime, self.bins)
         pairs = more * (few + 1) * few + (self.bins - more) * few * (few - 1)
         together = Fraction(pairs, self.prime * (self.prime - 1))
@@ -305,13 +305,13 @@ class Hashed(ShareDesign):
 
 @dataclass(frozen=True)
 class Unary(ShareDesign):
-    """A coin for each value; "oue": the own one is fair. "sue": the own one and the others are mirror images."""
+    """A coin for each value; "oue": the own value's coin is fair; "sue": its probability is 1 minus the others'."""
 
     symmetric: int = 0
 
     @property
     def method(self) -> str:  # type: ignore[override]
-        """Its name."""
+        """The name of the method: "sue" or "oue"."""
         return "sue" if self.symmetric else "oue"
 
     def _is_sound(self) -> bool:
@@ -340,7 +340,7 @@ class Unary(ShareDesign):
 
 
 def describe_design(design: Any) -> dict[str, Any]:
-    """What a design is made of, as text and whole numbers."""
+    """A design as a document of text and whole numbers."""
     return {"method": design.method, "size": design.size, "odds": str(design.odds), **design.describe_numbers()}
 
 
@@ -350,7 +350,7 @@ METHODS = ("auto", "direct", "coins", "subset", "projective", "hash", "oue", "su
 
 
 def make_design(method: str, size: int, epsilon: Fraction) -> ShareDesign:
-    """The design of a method for so many values, its numbers chosen so that the variance is least.
+    """The design of a method for `size` values, with the parameters of least variance.
 
     >>> make_design("auto", 100, Fraction(1))
     Projective(size=100, odds=765128314358509, q=3, t=5)
@@ -375,7 +375,7 @@ def make_design(method: str, size: int, epsilon: Fraction) -> ShareDesign:
 
 
 def choose_design(size: int, epsilon: Fraction) -> ShareDesign:
-    """The shortest report whose variance is within 1.1 of the best subset's: a value, a point, or else the subset."""
+    """The design of the shortest report (value, point or subset) with a variance within 1.1 of the best subset's."""
     odds = odds_of(epsilon)
     subset = best_subset(size, odds)
     shorter: list[ShareDesign] = [Direct(size, odds)]
@@ -385,14 +385,14 @@ def choose_design(size: int, epsilon: Fraction) -> ShareDesign:
 
 
 def best_subset(size: int, odds: int) -> Subset:
-    """The subset selection of least variance."""
+    """The subset design of least variance."""
     middle = size / (odds / ONE + 1)
     near = {min(max(1, math.floor(middle) + step), size - 1) for step in (-1, 0, 1, 2)}
     return min((Subset(size, odds, chosen) for chosen in sorted(near)), key=ShareDesign.variance)
 
 
 def best_projective(size: int, odds: int) -> Projective:
-    """The projective design of least variance whose table is of a size to be decoded."""
+    """The projective design of least variance among those whose decoding table is small enough."""
     found = []
     for q in filter(is_prime, range(2, math.isqrt(_CELLS) + 1)):
         t = next(t for t in range(2, 64) if count_points(q, t) >= size)

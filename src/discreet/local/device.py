@@ -1,8 +1,8 @@
-"""Device: a person's side. It pays, answers, and answers the same survey again with the same report.
+"""Device: a person's side. It charges its budget, answers, and repeats the same report for the same survey.
 
-On the device are a ledger and a memo of its own, in one SQLite file, or in memory. Charge and report are written in one
-transaction, the charge first, before any report leaves: after a crash either both are there, or neither and nothing was
-sent; two processes that answer at once send the same report. Nothing here imports NumPy.
+A device keeps its own ledger and its reports in one SQLite file, or in memory. Charge and report are written in one
+transaction before any report leaves: after a crash either both are stored, or neither is and nothing was sent. Two
+processes that answer at once send the same report. Nothing here imports NumPy.
 
 Whether a device answers depends on which surveys it has answered, never on a value.
 """
@@ -36,7 +36,7 @@ _SCHEMA = (
     "create table if not exists charges (number integer primary key, survey text not null, name text not null,"
     " epsilon text not null, total text not null)",
     "create table if not exists memos (survey text primary key, report text not null)",
-    # what was spent stays spent, what was said stays said
+    # charges, reports and cells are append-only
     "create trigger if not exists keep before delete on charges begin select raise(abort, 'append-only'); end",
     "create trigger if not exists fix before update on charges begin select raise(abort, 'append-only'); end",
     "create trigger if not exists keep_memos before delete on memos begin select raise(abort, 'append-only'); end",
@@ -47,7 +47,7 @@ _SCHEMA = (
 
 @dataclass(frozen=True)
 class Report:
-    """What leaves a device: the digest of the survey, and a few whole numbers. No name, no time, no ε of its own.
+    """What leaves a device: the digest of the survey and a few whole numbers. It has no name, no time and no ε.
 
     >>> Report("sha256:0", (17,)).to_json()
     '{"r":[17],"survey":"sha256:0","v":1}'
@@ -61,7 +61,7 @@ class Report:
         return {"v": VERSION, "survey": self.survey, "r": list(self.numbers)}
 
     def to_json(self) -> str:
-        """What is sent: the same text for the same report."""
+        """The text that is sent; equal reports have equal texts."""
         return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
 
 
@@ -70,22 +70,22 @@ class Device:
 
     Parameters
     ----------
-    path : a file on the device; None to keep all in memory, for as long as the object lives.
-    budget : the ε that all surveys together may cost this person: a number, or a `Budget` without δ. There is no
+    path : a file on the device; None to keep everything in memory, for as long as the object lives.
+    budget : the total ε of all surveys that this person answers: a number, or a `Budget` without δ. There is no
         default. A file keeps the budget that it was made with.
 
     Notes
     -----
-    The guarantee: whatever surveys are answered, the reports together are `Pure` of the sum of their ε, which never
-    passes the budget, under replace-one of this person's answers. Surveys may be chosen after seeing reports: pure
-    costs add up.
+    The guarantee: whatever surveys are answered, all reports together are `Pure` with the sum of their ε, which never
+    exceeds the budget, under replace-one of this person's answers. Surveys may be chosen after seeing reports, because
+    pure costs add up under adaptive composition.
 
     | | |
     | --- | --- |
     | the same survey again | the same report, at no cost, whatever the value is now |
-    | a lasting survey again | a fresh report of the value's permanent response, or of the last if it is not paid for |
+    | a lasting survey again | a new report of the value's permanent response, or of the last one that was paid for |
     | a survey that does not fit into the budget | `BudgetExceeded`; nothing is charged |
-    | a value that the question does not know | as the question says: its `other`, or a value drawn uniformly |
+    | a value that the question does not list | the question's `other` value, or a value drawn uniformly |
     | a crash, kill -9, two processes | charged once, with one report |
 
     Examples
@@ -131,18 +131,18 @@ class Device:
 
     @property
     def budget(self) -> float:
-        """The ε that all surveys together may cost."""
+        """The total ε that all surveys may cost."""
         return float(self._budget)
 
     @property
     def spent(self) -> float:
-        """The ε that was charged."""
+        """The ε that has been charged."""
         with self._begin_transaction() as connection:
             return float(_read_spent(connection))
 
     @property
     def left(self) -> float:
-        """The ε that is left."""
+        """The ε that remains."""
         with self._begin_transaction() as connection:
             return float(self._budget - _read_spent(connection))
 
@@ -151,7 +151,7 @@ class Device:
 
         Parameters
         ----------
-        survey : the survey or its JSON. It is checked to keep its promise before it is answered.
+        survey : the survey or its JSON. Its privacy guarantee is checked before it is answered.
         value : this person's answer.
         """
         survey = read_survey(survey)
@@ -168,14 +168,14 @@ class Device:
 
     def _answer_first(self, connection: sqlite3.Connection, survey: Survey, value: Any) -> Report:
         self._charge_survey(connection, survey)
-        # BOUND + PRIVATISE: the value's place, and a report of it
+        # BOUND + PRIVATISE: the value becomes a whole number, and a report of it is drawn
         bits = Bits()
         numbers = survey.design.answer(survey.question.encode_answer(value, bits), bits)
         connection.execute("insert into memos values (?, ?)", (survey.digest, json.dumps(numbers)))
         return Report(survey.digest, numbers)
 
     def _answer_lasting(self, connection: sqlite3.Connection, survey: Survey, value: Any) -> Report:
-        """A fresh report of the permanent response to the value's cell, or to the last cell if no other is paid for."""
+        """A new report of the permanent response to the value's cell, or to the last cell if this one is not paid."""
         design, kept = survey.design, _read_cells(connection, survey)
         if not kept:
             self._charge_survey(connection, survey)
@@ -192,7 +192,7 @@ class Device:
         return Report(survey.digest, design.draw_report(response, settled, Bits()))
 
     def _make_keyed_bits(self, connection: sqlite3.Connection, survey: Survey, what: str) -> Bits:
-        """Bits by the device's secret, the survey and the cell: the same each time, others for other cells."""
+        """Pseudo-random bits from the device's secret, the survey and the cell: the same each time for a cell."""
         secret = connection.execute("select secret from settings").fetchone()[0]
         name, numbers = f"{survey.digest}\0{what}".encode(), count()
 
@@ -217,7 +217,7 @@ class Device:
 
     @contextmanager
     def _begin_transaction(self) -> Iterator[sqlite3.Connection]:
-        """A connection of which nobody else writes; committed to disk when left, undone when an error leaves it."""
+        """A connection while no other process writes; committed to disk at the end, and rolled back after an error."""
         with self._open_connection() as connection:
             connection.execute("begin immediate")
             try:
@@ -275,7 +275,7 @@ def _recall_report(connection: sqlite3.Connection, survey: Survey) -> Report | N
 
 
 def read_budget(budget: Any) -> Fraction:
-    """The ε of a budget, as it was written.
+    """The ε of a budget, as an exact fraction of its decimal.
 
     >>> read_budget(4), read_budget(0.3)
     (Fraction(4, 1), Fraction(3, 10))
@@ -285,5 +285,5 @@ def read_budget(budget: Any) -> Fraction:
     if not real or not 0 < number < float("inf"):
         raise ValueError(f"The `budget` of a device must be a finite number > 0. Got {number!r}.")
     if getattr(budget, "delta", 0):
-        raise ValueError("The `budget` of a device has no delta: what devices promise is pure.")
+        raise ValueError("The `budget` of a device has no delta: its guarantee is pure.")
     return number if isinstance(number, Fraction) else Fraction(str(number))

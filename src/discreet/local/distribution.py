@@ -1,6 +1,6 @@
-"""A distribution from reports: by expectation-maximisation from windows, from a tree of shares, or by bisection.
+"""The distribution of a number, from reports: from windows by expectation-maximisation, from a tree, or by bisection.
 
-| way | report | mean rank error of quartiles, 100,000 people, ε = 0.5, 1, 2 |
+| method | report | mean rank error of quartiles, 100,000 people, ε = 0.5, 1, 2 |
 | --- | --- | --- |
 | windows ("square wave") and smoothed EM | a place | 0.011, 0.006, 0.003 |
 | a tree of shares, made consistent | a node of one level | 0.029, 0.006, 0.003 |
@@ -22,7 +22,7 @@ from discreet.local.lines import WindowDesign
 Floats = NDArray[np.float64]
 
 _ROUNDS = 1000
-_CLOSE = 1e-3  # of the likelihood, where rounds end
+_CLOSE = 1e-3  # rounds end when the log-likelihood grows by less than this, in units of near/far/n
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class Distribution:
 
     Attributes
     ----------
-    edges : of the cells.
-    mass : the share of each; they are within 0 and 1 and add up to 1. They are no unbiased estimates: no interval.
+    edges : the edges of the cells.
+    mass : the share of each cell, within 0 and 1, with sum 1. These estimates are biased, so they have no interval.
     """
 
     edges: Floats
@@ -43,19 +43,19 @@ class Distribution:
         return np.asarray(np.interp(x, self.edges, np.concatenate([[0.0], np.cumsum(self.mass)])))
 
     def quantile(self, p: Any) -> Floats:
-        """Where the share of people below is p."""
+        """The number below which a share p of people lies."""
         total = np.concatenate([[0.0], np.cumsum(self.mass)])
         rising = np.concatenate([[True], np.diff(total) > 0])
         return np.asarray(np.interp(p, total[rising], self.edges[rising]))
 
     @property
     def mean(self) -> float:
-        """The mean."""
+        """The mean, with each cell's share at its middle."""
         return float(self.mass @ (self.edges[1:] + self.edges[:-1]) / 2)
 
 
 def reconstruct_shares(counts: NDArray[Any], design: WindowDesign) -> Floats:
-    """Shares of levels from counts of places: expectation-maximisation, smoothed after each step.
+    """Shares of levels from counts of reports: expectation-maximisation, smoothed after each step.
 
     >>> from discreet.local.odds import ONE
     >>> counts = np.array([5, 40, 5, 5])
@@ -84,12 +84,12 @@ def reconstruct_shares(counts: NDArray[Any], design: WindowDesign) -> Floats:
 
 
 def smooth_shares(shares: Floats) -> Floats:
-    """Each share with half of the weight, its neighbours with a quarter each."""
+    """Each share with weight one half, and its neighbours with a quarter each."""
     return np.asarray(np.convolve(np.concatenate([shares[:1], shares, shares[-1:]]), [0.25, 0.5, 0.25], "valid"))
 
 
 def make_consistent(levels: list[Floats], base: int) -> Floats:
-    """Shares of leaves from noisy shares of all nodes of a tree: the weighted mean upwards, the difference downwards.
+    """Shares of leaves from noisy shares of all nodes of a tree: weighted means upwards, differences downwards.
 
     >>> make_consistent([np.array([0.5, 0.5]), np.array([0.3, 0.1, 0.4, 0.2])], 2).round(3).tolist()
     [0.333, 0.133, 0.367, 0.167]
@@ -106,7 +106,7 @@ def make_consistent(levels: list[Floats], base: int) -> Floats:
 
 
 def make_rising(shares: Floats) -> Floats:
-    """Shares whose sums rise from 0 to 1: half way between the least such sums above and the largest below.
+    """Shares whose cumulative sums rise from 0 to 1: the mean of the nearest rising sums above and below.
 
     >>> make_rising(np.array([0.5, -0.1, 0.6])).round(3).tolist()
     [0.45, 0.0, 0.55]
@@ -118,15 +118,15 @@ def make_rising(shares: Floats) -> Floats:
 
 
 class Bisection:
-    """One quantile in rounds: in each, other people say whether their number is below a threshold.
+    """One quantile, in rounds: in each round other people report whether their number is below a threshold.
 
     Parameters
     ----------
-    name : of the surveys.
+    name : the name of the surveys.
     low, high : public bounds.
-    p : which quantile.
-    epsilon : the promise to each person; nobody is asked twice.
-    rounds : how many times the range is halved.
+    p : the rank of the quantile.
+    epsilon : the privacy guarantee for each person; nobody is asked twice.
+    rounds : the number of times that the range is halved.
 
     Examples
     --------
@@ -149,12 +149,12 @@ class Bisection:
 
     @property
     def value(self) -> float:
-        """The middle of what is left."""
+        """The middle of the remaining range."""
         return (self._low + self._high) / 2
 
     @property
     def survey(self) -> Any:
-        """What the people of this round are asked."""
+        """The survey of this round."""
         from discreet.local.survey import Survey
 
         if self.rounds_left < 1:

@@ -1,18 +1,18 @@
-"""Asked again and again: permanent responses, drawn once per cell of a value, and a fresh report of them each time.
+"""Lasting surveys: a permanent response is drawn once per cell of a value, and each report is drawn from it.
 
-A *cell* is all that a design tells of a value: its bin, bits or bucket. The permanent response to a cell is
-drawn once, at ε, from the device's secret; reports are drawn from it, so any number of them tells no more than it.
-At enrolment a device pays for `cells` cells; a value in a cell that is not paid for repeats the response before.
+A *cell* is all that a design reveals of a value: its bin, bits or bucket. The permanent response to a cell is drawn
+once, at ε, from the device's secret. All reports are drawn from it, so they are its post-processing. The first answer
+pays for `cells` cells; a value in a cell that is not paid for repeats the previous response.
 
-| design | cells a value can be in | what all reports tell |
+| design | cell of a value | content of a report |
 | --- | --- | --- |
-| `Loloha` | its bin, of `bins` | a bin each, by a hash that the device keeps |
-| `Rappor` | itself: the vocabulary is open | bits of a Bloom filter |
-| `BitFlip` | its bucket, if it is one of the `asked` ones, or none | a bit for each of these |
+| `Loloha` | its bin, of `bins` | a bin, by a hash that the device keeps |
+| `Rappor` | the value itself: the vocabulary is open | bits of a Bloom filter |
+| `BitFlip` | its bucket, if it is one of the `asked` ones, or none | a bit for each of these buckets |
 
-What is promised is what values were, not when they changed: of two histories that move between cells at the same times,
-all reports together are as likely up to e^(cells·ε). With one cell, it is so for any two histories. Proof:
-`mechanisms/proofs/local.md`.
+The guarantee protects what values were, not when they changed: for two histories that move between cells at the same
+times, the probabilities of all reports together differ by a factor of at most e^(cells·ε). With one cell, this holds
+for any two histories. Proof: `mechanisms/proofs/local.md`.
 
 References: Erlingsson, Pihur & Korolova 2014 (RAPPOR); Ding, Kulkarni & Yekhanin 2017 (dBitFlip); Arcolezi et al. 2023
 (LOLOHA).
@@ -35,18 +35,18 @@ Settled = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Lasting(ShareDesign):
-    """A design whose permanent responses are kept; `odds` are those of a permanent response."""
+    """A design with permanent responses that a device keeps; `odds` are those of a permanent response."""
 
     cells: int = 1
     lasting: ClassVar[bool] = True
 
     @abstractmethod
     def draw_setup(self, bits: Bits) -> Settled:
-        """What the device keeps for this survey, whatever the value; it is told."""
+        """What the device keeps for this survey, independent of the value; reports reveal it."""
 
     @abstractmethod
     def find_cell(self, value: Any, settled: Settled) -> Any:
-        """All that is told of a value."""
+        """The cell of a value: all that is revealed of it."""
 
     @abstractmethod
     def draw_response(self, cell: Any, settled: Settled, bits: Bits) -> ReportNumbers:
@@ -54,7 +54,7 @@ class Lasting(ShareDesign):
 
     @abstractmethod
     def draw_report(self, response: ReportNumbers, settled: Settled, bits: Bits) -> ReportNumbers:
-        """A report of a permanent response."""
+        """A report, drawn from a permanent response."""
 
     def answer(self, value: Any, bits: Bits) -> ReportNumbers:
         settled = self.draw_setup(bits)
@@ -65,12 +65,12 @@ class Lasting(ShareDesign):
 
     @abstractmethod
     def _are_parts_sound(self) -> bool:
-        """Whether the numbers that are special to this design fit together."""
+        """Whether the parameters of this design fit together."""
 
 
 @dataclass(frozen=True)
 class Loloha(Lasting):
-    """A value's bin by a hash that the device keeps, answered directly, and the answer answered again at `instant`."""
+    """A value's bin by a hash that the device keeps: a permanent randomised response, randomised again per report."""
 
     bins: int = 2
     instant: int = 0
@@ -114,9 +114,9 @@ class Loloha(Lasting):
 
 @dataclass(frozen=True)
 class Rappor(Lasting):
-    """Bits of a Bloom filter of `size` bits, by `hashes` of one of `cohorts`; each bit kept with `odds`, or its mirror.
+    """A Bloom filter of `size` bits by `hashes` hashes of one of `cohorts`; each bit is kept with `odds`, else flipped.
 
-    If `instant`, a report shows a bit of the response that is 1 with probability 3/4, one that is 0 with 1/2.
+    If `instant`, a report shows a bit of the response that is 1 with probability 3/4, and one that is 0 with 1/2.
     """
 
     hashes: int = 1
@@ -133,7 +133,9 @@ class Rappor(Lasting):
 
     @property
     def ratio(self) -> Fraction:
-        return Fraction(self.odds, ONE) ** (2 * self.hashes)  # two values differ in so many bits at most
+        return Fraction(self.odds, ONE) ** (
+            2 * self.hashes
+        )  # the filters of two values differ in at most 2·hashes bits
 
     @property
     def own_rate(self) -> Fraction:
@@ -152,7 +154,7 @@ class Rappor(Lasting):
         return value
 
     def find_bits(self, value: str, cohort: int) -> tuple[int, ...]:
-        """The bits of a value in a cohort: public."""
+        """The bits of a value in a cohort; public."""
         words = (sha256(f"{cohort}/{i}/{value}".encode()).digest() for i in range(self.hashes))
         return tuple(sorted({int.from_bytes(word, "big") % self.size for word in words}))
 
@@ -172,7 +174,7 @@ class Rappor(Lasting):
 
 @dataclass(frozen=True)
 class BitFlip(Lasting):
-    """A bit for each of `asked` buckets that the device keeps: whether the value is in it, or its opposite."""
+    """A bit for each of the `asked` buckets that the device keeps: whether the value is in it, or the opposite."""
 
     asked: int = 1
     method: ClassVar[str] = "bitflip"
@@ -193,7 +195,7 @@ class BitFlip(Lasting):
         return Fraction(ONE, self.odds + ONE)
 
     def variance(self, share: float = 0.0) -> float:
-        """The variance of the estimate of a share, times n: of those who were asked about it."""
+        """The variance of the estimate of a share, times n; only some people are asked about it."""
         return super().variance(share) * self.size / self.asked
 
     def draw_setup(self, bits: Bits) -> Settled:
@@ -214,7 +216,7 @@ class BitFlip(Lasting):
 
 
 def make_loloha(size: int, epsilon: Fraction, first: Fraction, bins: int, cells: int | None) -> Loloha:
-    """A permanent response at ε, reports of it so that the first one tells `first`."""
+    """The design with a permanent response at ε, whose first report alone has the guarantee `first`."""
     odds = odds_of(epsilon)
     a, g = odds / ONE, bins
     b = odds_of(first) / ONE

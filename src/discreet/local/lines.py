@@ -1,8 +1,8 @@
-"""A number on a line, randomised on a grid of whole numbers: windows, tables, one bit, and discrete Laplace noise.
+"""Designs for a number, on a grid of whole numbers: windows, tables, one bit, and discrete Laplace noise.
 
-A number is first rounded at random to one of the `size` levels of a grid over its bounds, so that on average it is
-kept; then its level is reported. Every report stands for a number, its *output*; on average over reports the
-output is the level, so that means of outputs are unbiased.
+A number is first rounded at random to one of two neighbouring levels, of `size` levels over its bounds, so that its
+average is kept. Then the level is reported. Every report stands for a number, its *output*. The average output of a
+level is the level, so means of outputs are unbiased.
 
 | design | report | worst n·variance on [-1, 1] at ε = 0.5, 1, 2, 4 |
 | --- | --- | --- |
@@ -30,21 +30,21 @@ from discreet.local.odds import ONE
 from discreet.local.questions import GRID
 from discreet.local.randomise import Bits, ReportNumbers
 
-OUTPUTS = 1 << 20  # outputs of a table are whole numbers of such parts
-_FAR = 40  # scales of Laplace noise; what is farther is reported as that far
+OUTPUTS = 1 << 20  # outputs of a table are multiples of 2^-20
+_FAR = 40  # Laplace noise is cut off at 40 scales beyond the levels
 
 
 # -- on the device -----------------------------------------------------------------------------------------------------
 
 
 def round_level(bits: Bits, value: int, size: int) -> int:
-    """One of the two levels beside a number of -GRID .. GRID, so that on average it is kept."""
+    """One of the two levels beside a number of -GRID .. GRID, so that its average is the number."""
     level, rest = divmod((value + GRID) * (size - 1), 2 * GRID)
     return level + bits.flip_coin(rest, 2 * GRID)
 
 
 def answer_window(bits: Bits, level: int, size: int, width: int, odds: int) -> ReportNumbers:
-    """One of the `width` places from the level on, or one of the others, of size + width − 1."""
+    """One of the `width` places from the level on, or one of the others, of size + width − 1 places."""
     if bits.flip_coin(width * odds, width * odds + (size - 1) * ONE):
         return (level + bits.draw_below(width),)
     place = bits.draw_below(size - 1)
@@ -58,9 +58,10 @@ def answer_table(bits: Bits, row: tuple[int, ...]) -> ReportNumbers:
 
 
 def answer_laplace(bits: Bits, level: int, size: int, odds: int, reach: int) -> ReportNumbers:
-    """The level with noise of P(z) ∝ (2^48/odds)^abs(z); what is more than `reach` beyond the levels counts as there.
+    """The level plus noise of P(z) ∝ (2^48/odds)^abs(z), clipped to at most `reach` beyond the levels.
 
-    Noise stops at a distance that leads beyond from every level, so that which reports there are depends on no level.
+    Noise stops at a distance that lies beyond the clipping ends from every level, so the set of reports does not depend
+    on the level.
     """
     distance = 0
     negative = bits.flip_coin(1, 2)
@@ -77,7 +78,7 @@ def answer_laplace(bits: Bits, level: int, size: int, odds: int, reach: int) -> 
 
 @dataclass(frozen=True)
 class LevelDesign(MeanDesign):
-    """How one of `size` levels is reported: by a number below `cells`, each with an output on [-1, 1] or so."""
+    """A level of `size` levels is reported as a number below `report_count`, which stands for an output."""
 
     kind: ClassVar[str] = "number"
 
@@ -87,12 +88,12 @@ class LevelDesign(MeanDesign):
     @property
     @abstractmethod
     def report_count(self) -> int:
-        """How many reports there are."""
+        """The number of possible reports."""
 
     @property
     @abstractmethod
     def outputs(self) -> list[Fraction]:
-        """What each report stands for."""
+        """The number that each report stands for."""
 
     def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return self.answer_level(round_level(bits, value, self.size), bits)
@@ -107,15 +108,15 @@ class LevelDesign(MeanDesign):
 
 @dataclass(frozen=True)
 class ListedDesign(LevelDesign):
-    """A level design that lists the probability of each report; its variance follows from the list."""
+    """A level design that lists the probabilities of its reports, from which the variance is computed."""
 
     @abstractmethod
     def list_probabilities(self, level: int) -> list[Fraction]:
-        """The probability of each report."""
+        """The probability of each report of a level."""
 
     @cached_property
     def mean_squares(self) -> list[float]:
-        """The mean of squared outputs of a level: of all, or of the lowest and the middle one of a fine grid."""
+        """The mean of the squared outputs at each probed level."""
         outputs = [float(y) for y in self.outputs]
         return [
             sum(float(p) * y * y for p, y in zip(self.list_probabilities(level), outputs, strict=True))
@@ -124,11 +125,11 @@ class ListedDesign(LevelDesign):
 
     @property
     def largest_variance(self) -> float:
-        """The largest variance of a mean of outputs, whatever the numbers of people; times n."""
+        """The largest variance of a mean of outputs, whatever the numbers of people are; times n."""
         return max(self.mean_squares)
 
     def variance(self, share: float = 1.0) -> float:
-        """The largest variance of a mean of outputs, between levels too, of people of one number; times n."""
+        """The largest variance of a mean of outputs among people with the same number, between levels too; times n."""
         means = [2 * level / (self.size - 1) - 1 for level in self._list_probed_levels()]
         pairs = list(zip(means, self.mean_squares, strict=True))
         worst = max(square - mean**2 for mean, square in pairs)
@@ -137,16 +138,16 @@ class ListedDesign(LevelDesign):
         return max(worst, *((a + b) / 2 - ((x + y) / 2) ** 2 for (x, a), (y, b) in pairwise(pairs)))
 
     def _list_probed_levels(self) -> list[int]:
-        """The levels at which the variance can be largest: all, or the ends and the middle of a fine grid."""
+        """The levels at which the variance can be largest: all of a coarse grid, or an end and the middle."""
         return list(range(self.size)) if self.size <= _MANY else [0, self.size // 2]
 
 
-_MANY = 33
+_MANY = 33  # a grid with more levels is fine
 
 
 @dataclass(frozen=True)
 class WindowDesign(ListedDesign):
-    """A place of a window of `width` from the level on, likelier than one outside: the piecewise mechanism."""
+    """A place in a window of `width` places from the level on, likelier than one outside: the piecewise mechanism."""
 
     width: int = 1
     method: ClassVar[str] = "window"
@@ -169,7 +170,7 @@ class WindowDesign(ListedDesign):
 
     @property
     def outputs(self) -> list[Fraction]:
-        # the mean place of a level is linear in it
+        # the mean place of a level is a linear function of the level
         width, rest = self.width, (1 - self.inside) / (self.size - 1)
         slope = self.inside - rest * width
         start = self.inside * (width - 1) / 2 + rest * Fraction(
@@ -185,7 +186,8 @@ class WindowDesign(ListedDesign):
 class TableDesign(ListedDesign):
     """A column of a table of whole numbers, drawn in proportion to the level's row.
 
-    No column's largest number is more than e^ε times its smallest, rows have one sum: that is checked, whoever made it.
+    The ratio of the largest to the smallest number of a column is at most e^ε, and all rows have the same sum. Both are
+    checked, whoever made the table.
     """
 
     columns: tuple[int, ...] = ()
@@ -223,7 +225,7 @@ class TableDesign(ListedDesign):
 
 @dataclass(frozen=True)
 class HybridDesign(WindowDesign):
-    """A window with probability `heads`/2^48, else one bit of the ends, which is known not to depend on the number."""
+    """A window with probability `heads`/2^48, else one bit; which of the two does not depend on the number."""
 
     heads: int = 0
     method: ClassVar[str] = "hybrid"
@@ -263,7 +265,7 @@ class HybridDesign(WindowDesign):
 
 @dataclass(frozen=True)
 class LaplaceDesign(LevelDesign):
-    """The level with discrete Laplace noise; `odds` is for one step, so that all steps together keep the promise."""
+    """The level plus discrete Laplace noise; `odds` is for one step, and all steps of the range together give e^ε."""
 
     reach: int = 1
     method: ClassVar[str] = "laplace"
@@ -284,7 +286,7 @@ class LaplaceDesign(LevelDesign):
         return [Fraction(2 * (y - self.reach), self.size - 1) - 1 for y in range(self.report_count)]
 
     def variance(self, share: float = 1.0) -> float:
-        """Of discrete Laplace noise, the same for all numbers; rounding adds a quarter of a step at most."""
+        """The variance of discrete Laplace noise, the same for all numbers, plus a quarter step² for rounding."""
         rate = ONE / self.odds
         return (2 / (self.size - 1)) ** 2 * (2 * rate / (1 - rate) ** 2 + 0.25)
 

@@ -1,12 +1,12 @@
-"""Regression and classification of rows that never leave their devices: in one round of products, or by descent.
+"""Regression and classification of rows that never leave their devices: from products of rows, or by descent.
 
-| method | rounds | what a person answers |
+| method | rounds | answer of a person |
 | --- | --- | --- |
 | "moments" | one | some of the products of their row, by a cap of the cube |
-| "sgd" | one per batch | the gradient of their own loss at public weights, by PrivUnitG; once each |
+| "sgd" | one per batch | the gradient of their own loss at public weights, by PrivUnitG; each person once |
 
-The gradient oracle behind a wall: `GradientOracle` holds one row and a device; whoever descends holds surveys and
-reports.
+`GradientOracle` separates the two sides: it holds one row and a device, and whoever runs the descent sees surveys and
+reports only.
 
 References: Duchi, Jordan & Wainwright 2013; Smith, Thakurta & Upadhyay 2017; Bhowmick et al. 2018.
 """
@@ -35,11 +35,11 @@ _BATCH = 140  # people per step, at least
 _STEPS = 50
 _RATE = 10.0
 _RADIUS = 30.0
-_FEW = 10  # features up to which one round of products is as good as descent
+_FEW = 10  # the number of features up to which one round of products is as good as descent
 
 
 class GradientOracle:
-    """One row behind a wall: it answers surveys of gradients, each at most once, within the budget of its device.
+    """One row that stays private: it answers surveys of gradients, each at most once, within the budget of its device.
 
     >>> oracle = GradientOracle([1.7, 65.0], True, budget=1)
     >>> survey = gradient_survey("step 1", np.zeros(3), 1, ([1, 30], [2.5, 200]), classes=(False, True))
@@ -69,9 +69,9 @@ def gradient_survey(
 
     Parameters
     ----------
-    name : of the survey; the weights are part of its digest.
-    weights : of the intercept and of each feature.
-    epsilon : the promise to each person.
+    name : the name of the survey; the weights are part of its digest.
+    weights : the weights of the intercept and of each feature.
+    epsilon : the privacy guarantee for each person.
     ends : the lower and the upper bounds of features.
     target, classes : the bounds of the target, or its two classes.
     link : "logit" for classes; else "identity" (the default) or "log".
@@ -79,12 +79,12 @@ def gradient_survey(
     link = link or ("identity" if classes is None else "logit")
     written = tuple(repr(float(weight)) for weight in np.asarray(weights))
     question = GradientQuestion(**make_row(*ends, target, classes), weights=written, link=link)
-    promise = read_epsilon(epsilon)
-    return Survey(name, question, promise, make_row_design(question, promise))
+    exact = read_epsilon(epsilon)
+    return Survey(name, question, exact, make_row_design(question, exact))
 
 
 class _Regression(BaseEstimator, ABC):  # type: ignore[misc]
-    """What both models share: a survey of products, and what follows from its estimate."""
+    """Steps that both models share: the survey of products, and the solution from its estimate."""
 
     def __init__(
         self,
@@ -101,9 +101,9 @@ class _Regression(BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def survey(self) -> Survey:
-        """The one round of "moments": what everybody is asked."""
-        question, promise = ProductsQuestion(**self._describe_row()), read_epsilon(self.epsilon)
-        return Survey(self.name, question, promise, make_row_design(question, promise))
+        """The survey of "moments", the same for everybody."""
+        question, exact = ProductsQuestion(**self._describe_row()), read_epsilon(self.epsilon)
+        return Survey(self.name, question, exact, make_row_design(question, exact))
 
     @abstractmethod
     def _describe_row(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class _Regression(BaseEstimator, ABC):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Any:
         """Ask the person of each row once, and learn from the reports.
 
-        Rows are handed to simulated devices, one each; nothing else reads them.
+        Each row goes to a simulated device; nothing else reads it.
         """
         X, y = np.asarray(X, np.float64), np.asarray(y)
         low, _ = self._read_ends()
@@ -141,7 +141,7 @@ class _Regression(BaseEstimator, ABC):  # type: ignore[misc]
         """Learn from the reports of `survey`, wherever they were collected."""
         if tally.survey.digest != self.survey.digest:
             raise ValueError("This estimate is not of the survey of this model.")
-        # SOLVE: ridge up to the noise of one product, so that the answer is finite whatever the draw
+        # SOLVE: eigenvalues floored at the noise of one product, so that the solution is finite whatever the draw
         moments, noise = read_moments(np.asarray(tally.value), len(self._read_ends()[0])), float(np.mean(tally.std))
         values, vectors = np.linalg.eigh(moments[0])
         theta = vectors @ (vectors.T @ moments[1] / np.maximum(values, noise))
@@ -150,7 +150,7 @@ class _Regression(BaseEstimator, ABC):  # type: ignore[misc]
         return self
 
     def _fit_by_descent(self, X: Floats, y: Any) -> Any:
-        """Batches of people who are asked once each; steps fall as 1/√t, the last half of the iterates is averaged."""
+        """Descend with batches of people, asked once each; steps fall as 1/√t, and the last half is averaged."""
         steps = max(1, min(_STEPS, len(y) // _BATCH))
         theta = np.zeros(X.shape[1] + 1)
         order, kept = np.random.default_rng(0).permutation(len(y)), []
@@ -178,7 +178,7 @@ class _Regression(BaseEstimator, ABC):  # type: ignore[misc]
         """Set the fitted attributes from weights of scaled features."""
 
     def _unscale_weights(self, theta: Floats) -> tuple[Floats, float]:
-        """Weights of features as they are, of weights of features on [-1, 1]."""
+        """Weights of original features, from weights of features on [-1, 1]."""
         low, high = map(np.asarray, self._read_ends())
         coef = theta[1:] * 2 / (high - low)
         return coef, float(theta[0] - coef @ (low + high) / 2)
@@ -189,12 +189,12 @@ class LinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
 
     Parameters
     ----------
-    epsilon : the promise to each person, `Pure` under replace-one.
+    epsilon : the privacy guarantee for each person, `Pure` under replace-one.
     bounds : public bounds of every feature and of the target.
     method : "auto" ("moments" for up to ten features), "moments" or "sgd".
-    link : "identity", or "log" for the logarithm of the mean of a target of [0, high] (by "sgd").
-    name : of the surveys.
-    random_state : a seed, for tests and studies; such a fit is not private.
+    link : "identity", or "log" for the logarithm of the mean of a target in [0, high] (by "sgd").
+    name : the name of the surveys.
+    random_state : a seed, for tests and studies; the fit is then not private.
 
     Examples
     --------
@@ -233,13 +233,13 @@ class LogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
 
     Parameters
     ----------
-    epsilon : the promise to each person, `Pure` under replace-one.
+    epsilon : the privacy guarantee for each person, `Pure` under replace-one.
     bounds : public bounds of every feature, and two classes.
-    method : "auto" ("moments" for up to ten features), "moments" (the weights of two normal clouds of one shape) or
-        "sgd".
+    method : "auto" ("moments" for up to ten features), "moments" (linear discriminant analysis: two normal classes of
+        one covariance) or "sgd".
     link : "logit".
-    name : of the surveys.
-    random_state : a seed, for tests and studies; such a fit is not private.
+    name : the name of the surveys.
+    random_state : a seed, for tests and studies; the fit is then not private.
 
     Examples
     --------
@@ -265,7 +265,7 @@ class LogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
         return gradient_survey(name, theta, self.epsilon, self._read_ends(), classes=self._read_classes())
 
     def _adjust_weights(self, theta: Floats, moments: tuple[Floats, Floats], noise: float) -> Floats:
-        """The logistic weights of two normal clouds of one shape, from the least squares of ±1 on features."""
+        """The logistic weights of two normal classes of one covariance, from the least squares of ±1 on features."""
         xx, xy = moments
         share = float(np.clip((1 + xy[0]) / 2, 0.01, 0.99))
         means = [

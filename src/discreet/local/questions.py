@@ -1,7 +1,7 @@
-"""BOUND on the device: what a question is about, and the whole number that stands for what a person says.
+"""Questions, and BOUND on the device: the whole number that stands for a person's answer.
 
-A value outside of the question never raises, for an error is an answer too: it counts as the public "other" value, or
-as one drawn uniformly.
+A value that the question does not list never raises, because an error would reveal something. It is replaced by the
+public "other" value, or by a value drawn uniformly.
 """
 
 from __future__ import annotations
@@ -16,19 +16,18 @@ from discreet.local.randomise import Bits
 
 Value = str | int | bool
 
-GRID = 1 << 20  # numbers are places from -GRID to GRID
-LARGEST_WHOLE = (1 << 53) - 1  # of whole numbers that JavaScript knows
+GRID = 1 << 20  # numbers become places from -GRID to GRID
+LARGEST_WHOLE = (1 << 53) - 1  # the largest exact whole number of JavaScript
 
 
 @dataclass(frozen=True)
 class ChoiceQuestion:
-    """One of some values.
+    """A choice of one value.
 
     Parameters
     ----------
-    values : text, whole numbers or True and False; no two alike.
-    other : the value that stands for everything else; without it, what is none of the values counts as one of them,
-        drawn uniformly.
+    values : text, whole numbers or True and False; all different.
+    other : the value that stands for everything else; if None, an unknown value is replaced by a random one.
 
     >>> ChoiceQuestion(("A", "B", "other"), other="other").encode_answer("C", Bits())
     2
@@ -50,7 +49,7 @@ class ChoiceQuestion:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self.values)
 
     def encode_answer(self, value: Any, bits: Bits) -> int:
@@ -67,18 +66,18 @@ class ChoiceQuestion:
 
 def _is_plain(value: Any) -> bool:
     if isinstance(value, str):
-        return not any(0xD800 <= ord(letter) < 0xE000 for letter in value)  # what no file can hold
+        return not any(0xD800 <= ord(letter) < 0xE000 for letter in value)  # surrogates cannot be written to a file
     return type(value) in (int, bool) and abs(value) <= LARGEST_WHOLE
 
 
 def find_value(values: tuple[Value, ...], value: Any) -> int | None:
-    """The place of a value; True is not 1."""
+    """The place of a value, or None; True is not 1."""
     return next((i for i, one in enumerate(values) if type(one) is type(value) and one == value), None)
 
 
 @dataclass(frozen=True)
 class NumberQuestion:
-    """A number within public bounds; what is beyond them counts as the bound, what is no number as the middle.
+    """A number within public bounds; numbers outside are clipped, and anything else counts as the middle.
 
     >>> question = NumberQuestion("0", "10")
     >>> question.encode_answer(5, Bits()), question.encode_answer(1e300, Bits()) == GRID
@@ -102,11 +101,11 @@ class NumberQuestion:
         return Fraction(self.low), Fraction(self.high)
 
     def encode_answer(self, value: Any, bits: Bits) -> int:
-        """Its place on a grid from -GRID to GRID."""
+        """The place of a number on a grid from -GRID to GRID."""
         return place_number(value, *self.ends)
 
     def decode_mean(self, value: Any) -> Any:
-        """Of a number on [-1, 1] or beyond, the number between or beyond the bounds."""
+        """A mean on [-1, 1] or beyond, in the units of the bounds."""
         low, high = map(float, self.ends)
         return (low + high) / 2 + (high - low) / 2 * value
 
@@ -119,8 +118,8 @@ class NumberQuestion:
 class VectorQuestion:
     """`size` numbers: each within public bounds ("cube"), or all together no longer than `high` ("ball").
 
-    What is no list of so many numbers counts as the centre, as does what is no number in it; what is too long is
-    shortened.
+    A value that is not a list of `size` numbers counts as the centre, as does an entry that is not a number; a vector
+    that is too long is shortened.
     """
 
     size: int
@@ -145,7 +144,7 @@ class VectorQuestion:
         return Fraction(self.low), Fraction(self.high)
 
     def encode_answer(self, value: Any, bits: Bits) -> tuple[int, ...]:
-        """The places of its numbers on a grid from -GRID to GRID, in the unit ball if it is one."""
+        """The places of the numbers on a grid from -GRID to GRID; in a ball, within the unit ball."""
         parts = list(value) if hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict)) else []
         low, high = self.ends
         places = [place_number(part, low, high) for part in parts] if len(parts) == self.size else [0] * self.size
@@ -156,7 +155,7 @@ class VectorQuestion:
         return tuple(places)
 
     def decode_mean(self, value: Any) -> Any:
-        """Of numbers on [-1, 1] or beyond, those of the vector."""
+        """A mean vector on [-1, 1] or beyond, in the units of the bounds."""
         low, high = map(float, self.ends)
         return (low + high) / 2 + (high - low) / 2 * value
 
@@ -167,7 +166,7 @@ class VectorQuestion:
 
 @dataclass(frozen=True)
 class BelowQuestion:
-    """Whether a number is below a public threshold; what is no number is not."""
+    """Whether a number is below a public threshold; anything that is not a number is not below."""
 
     threshold: str
     kind: ClassVar[str] = "below"
@@ -179,7 +178,7 @@ class BelowQuestion:
         object.__setattr__(self, "threshold", write_bound("threshold", self.threshold))
 
     def encode_answer(self, value: Any, bits: Bits) -> int:
-        """1 if it is."""
+        """1 if the number is below the threshold, else 0."""
         number = read_number(value)
         return int(number is not None and number < Fraction(self.threshold))
 
@@ -190,7 +189,7 @@ class BelowQuestion:
 
 @dataclass(frozen=True)
 class TreeQuestion:
-    """A number within public bounds, as its cell in each of `depth` divisions, each `base` times as fine."""
+    """A number within public bounds, as its cell in each of `depth` divisions, each `base` times finer."""
 
     low: str
     high: str
@@ -218,7 +217,7 @@ class TreeQuestion:
         return tuple(ChoiceQuestion(tuple(range(self.base**level))) for level in range(1, self.depth + 1))
 
     def encode_answer(self, value: Any, bits: Bits) -> tuple[int, ...]:
-        """Its cell in each division."""
+        """The cell of the number in each division."""
         place = min(place_number(value, *self.ends) + GRID, 2 * GRID - 1)
         return tuple(place * self.base**level // (2 * GRID) for level in range(1, self.depth + 1))
 
@@ -247,7 +246,7 @@ class SeveralQuestions:
             raise ValueError("A question of several is a choice, a number, a vector or a threshold.")
 
     def encode_answer(self, value: Any, bits: Bits) -> tuple[Any, ...]:
-        """The answer to each, of a dictionary; what is not there is no value."""
+        """The code of the answer to each question, from a dictionary; a missing answer counts as an unknown value."""
         answers = value if isinstance(value, dict) else {}
         return tuple(
             part.encode_answer(answers.get(name), bits) for name, part in zip(self.names, self.parts, strict=True)
@@ -260,7 +259,7 @@ class SeveralQuestions:
 
 @dataclass(frozen=True)
 class TextQuestion:
-    """Any text; what is none counts as the empty one."""
+    """Any text; anything else counts as the empty text."""
 
     kind: ClassVar[str] = "text"
     measure: ClassVar[str] = "share"
@@ -276,7 +275,7 @@ class TextQuestion:
 
 @dataclass(frozen=True)
 class PrefixQuestion:
-    """Which of some beginnings of one length a text has; the last place is for none of them."""
+    """The beginning of a text, among given prefixes of one length; the last place is for none of them."""
 
     prefixes: tuple[str, ...]
     kind: ClassVar[str] = "prefix"
@@ -295,16 +294,16 @@ class PrefixQuestion:
 
     @property
     def size(self) -> int:
-        """How many answers there are."""
+        """The number of possible answers."""
         return len(self.prefixes) + 1
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The prefixes, and no text for none of them."""
+        """The prefixes, and the empty text for none of them."""
         return (*self.prefixes, "")
 
     def encode_answer(self, value: Any, bits: Bits) -> int:
-        """The place of its beginning."""
+        """The place of the text's beginning."""
         begin = value[: len(self.prefixes[0])] if isinstance(value, str) else None
         return self.prefixes.index(begin) if begin in self.prefixes else len(self.prefixes)
 
@@ -314,7 +313,7 @@ class PrefixQuestion:
 
 
 def read_number(value: Any) -> Any:
-    """A number as it is, or as a float; None for what is none."""
+    """A number as it is, or as a float; None for anything else."""
     if isinstance(value, bool) or not (isinstance(value, (int, float, Fraction)) or hasattr(value, "__float__")):
         return None
     number = value if isinstance(value, (int, Fraction)) else float(value)
@@ -322,7 +321,7 @@ def read_number(value: Any) -> Any:
 
 
 def place_number(value: Any, low: Fraction, high: Fraction) -> int:
-    """The nearest place of a grid from -GRID to GRID over the bounds; exactly, a float is a fraction."""
+    """The nearest place of a grid from -GRID to GRID over the bounds; computed exactly, as a float is a fraction."""
     number = read_number(value)
     if number is None:
         return 0
@@ -333,7 +332,7 @@ def place_number(value: Any, low: Fraction, high: Fraction) -> int:
 
 
 def write_bound(name: str, value: Any) -> str:
-    """A bound as the decimal that was written.
+    """A bound as the decimal in which it was written.
 
     >>> write_bound("low", -1.5), write_bound("high", 10)
     ('-1.5', '10')

@@ -1,7 +1,7 @@
 """A person's row, (features, target), as a question: its products, or its gradient at public weights.
 
-Both are functions of one row that lies on the person's own device; what is not within the public bounds counts as the
-bound, what is no number as the middle, a class that is none of the two as half of each.
+Both are functions of one row on the person's own device. Numbers outside the public bounds are clipped, anything that
+is not a number counts as the middle, and an unknown class counts as half of each of the two.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ LINKS = ("logit", "identity", "log")
 
 @dataclass(frozen=True)
 class RowQuestion:
-    """Bounds of a row.
+    """The bounds of a row.
 
     Parameters
     ----------
-    low, high : of each feature.
+    low, high : the bounds of each feature.
     target : the bounds of the target, or its two classes.
-    classes : 1 if these are classes, 0 if bounds.
+    classes : 1 if `target` holds classes, 0 if it holds bounds.
     """
 
     low: tuple[str, ...]
@@ -52,7 +52,7 @@ class RowQuestion:
 
     @property
     def feature_count(self) -> int:
-        """How many there are."""
+        """The number of features."""
         return len(self.low)
 
     def place_row(self, value: Any) -> tuple[list[int], int]:
@@ -69,7 +69,7 @@ class RowQuestion:
         return places, 0 if found is None else GRID * (2 * found - 1)
 
     def decode_mean(self, value: Any) -> Any:
-        """What is estimated is on [-1, 1]."""
+        """Means of products and gradients stay on [-1, 1]."""
         return value
 
     @property
@@ -86,7 +86,7 @@ class ProductsQuestion(RowQuestion):
 
     @property
     def size(self) -> int:
-        """How many products there are."""
+        """The number of products."""
         d = self.feature_count
         return 2 * d + d * (d - 1) // 2 + d + 1
 
@@ -110,7 +110,8 @@ class GradientQuestion(RowQuestion):
 
     Parameters
     ----------
-    weights : of the intercept and of each feature, as decimals; for features in the unit ball, (1, z)/√(d + 1).
+    weights : the weights of the intercept and of each feature, as decimals, for features (1, z)/√(d + 1) in the unit
+        ball.
     link : "logit", "identity" (of a target on [-1, 1]) or "log" (of a share of the target's upper bound).
     """
 
@@ -126,7 +127,7 @@ class GradientQuestion(RowQuestion):
 
     @property
     def size(self) -> int:
-        """How many weights there are."""
+        """The number of weights."""
         return self.feature_count + 1
 
     def encode_answer(self, value: Any, bits: Bits) -> tuple[int, ...]:
@@ -143,7 +144,7 @@ class GradientQuestion(RowQuestion):
 
 
 def compute_residual(link: str, eta: float, target: float) -> float:
-    """What is predicted less what is, within [-1, 1], for a target on [-1, 1].
+    """The prediction minus the target, within [-1, 1], for a target on [-1, 1].
 
     >>> compute_residual("logit", 0.0, 1.0), compute_residual("identity", 3.0, 0.5), compute_residual("log", 0.0, 1.0)
     (-0.5, 1.0, 0.0)
@@ -161,7 +162,7 @@ QUESTIONS |= {one.kind: one for one in (ProductsQuestion, GradientQuestion)}
 def make_row(
     low: Any, high: Any, target: tuple[Any, Any] | None, classes: tuple[Value, Value] | None
 ) -> dict[str, Any]:
-    """The parameters of a row, from bounds."""
+    """The bounds of a row, as parameters of a question."""
     if (target is None) == (classes is None):
         raise ValueError("A row has a target with bounds, or two classes.")
     ends = target if classes is None else classes

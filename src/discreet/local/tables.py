@@ -1,7 +1,7 @@
-"""Which numbers a design for numbers is made of: for the collector, before anything is asked.
+"""The best parameters of designs for a number, computed by the collector before anything is asked.
 
-`best_table` is the mechanism of least variance among those with unbiased outputs on a grid: a linear program, solved in
-floats and then rounded to whole numbers whose promise is checked exactly.
+`best_table` is the mechanism of least variance among those with unbiased outputs on a grid. It is a linear program,
+solved in floats and rounded to whole numbers; the guarantee of these is checked exactly.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from discreet.local.odds import ONE, odds_of
 Floats = NDArray[np.float64]
 
 _TOTAL = 1 << 44  # the sum of a row
-_STRICT = 1e-7  # by how much the program keeps below e^ε, so that rounding cannot pass it
-_LEVELS = 129  # of windows and of Laplace noise
+_STRICT = 1e-7  # the program stays below e^ε by this fraction, so that rounding cannot exceed it
+_LEVELS = 129  # the number of levels of windows, and the most of Laplace noise
 
 
 @lru_cache(maxsize=64)
 def best_table(epsilon: Fraction) -> TableDesign:
-    """The table of least worst-case variance for 9 levels up to ε = 3, 17 above.
+    """The table of least worst-case variance, with 9 levels up to ε = 3 and 17 above.
 
     >>> round(best_table(Fraction(2)).variance(), 2)
     0.87
@@ -39,14 +39,14 @@ def best_table(epsilon: Fraction) -> TableDesign:
 
 
 def solve_table(rate: float, size: int, edge: float) -> tuple[Floats, Floats, float] | None:
-    """Outputs, probabilities of each level and the worst variance, by a linear program; None where there is none."""
+    """Outputs, probabilities of each level and the worst variance, by a linear program; None if it has no solution."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix, eye_array, kron, vstack
 
     cells = 41 if size == 9 else 65
     x = np.linspace(-1, 1, size)
     y = np.rint(np.linspace(-edge, edge, cells) * OUTPUTS) / OUTPUTS
-    # unknown: the probabilities, the worst variance, and the least probability of each column
+    # unknowns: the probabilities, the worst variance, and the least probability of each column
     each, least = size * cells, eye_array(cells)
     ends = [(i, i) for i in range(size)] + [(i, i + 1) for i in range(size - 1)]
     middle = coo_matrix(np.array([[(k == i) / 2 + (k == j) / 2 for k in range(size)] for i, j in ends]))
@@ -79,7 +79,7 @@ def _stack_columns(*parts: Any) -> Any:
 
 
 def round_table(outputs: Floats, table: Floats, odds: int) -> TableDesign:
-    """Whole numbers with one sum per row; what is missing is put where the numbers are largest."""
+    """The table in whole numbers with one sum per row; the difference is added to the column of the largest numbers."""
     kept = table.max(0) > 1e-9
     outputs, table = outputs[kept], table[:, kept]
     whole = np.rint(table * float(_TOTAL)).astype(np.int64)
@@ -88,7 +88,7 @@ def round_table(outputs: Floats, table: Floats, odds: int) -> TableDesign:
     columns = tuple(int(y) for y in np.rint(outputs * OUTPUTS))
     made = TableDesign(len(whole), odds, columns, tuple(tuple(int(x) for x in row) for row in whole))
     if made.ratio > Fraction(odds, ONE):
-        raise ValueError("The table was not rounded within its promise.")
+        raise ValueError("The rounded table exceeds its ε.")
     return made
 
 
@@ -101,7 +101,7 @@ def best_window(epsilon: Fraction) -> WindowDesign:
 
 
 def best_hybrid(epsilon: Fraction) -> HybridDesign:
-    """The window and the share of it whose worst-case variance together with one bit is least."""
+    """The mixture of a window and one bit with the least worst-case variance."""
     odds, found = odds_of(epsilon), []
     bit = ((odds + ONE) / (odds - ONE)) ** 2
     shares = np.linspace(0, 1, 129)
@@ -127,7 +127,7 @@ def window_variances(width: int, odds: int, levels: tuple[int, ...]) -> list[flo
 
 
 def best_laplace(epsilon: Fraction) -> LaplaceDesign:
-    """Discrete Laplace noise whose steps over the whole range keep the promise together."""
-    steps = min(_LEVELS - 1, max(2, int(32 * epsilon)))  # about 32 of them to a scale: rounding adds next to nothing
+    """Discrete Laplace noise whose steps over the whole range add up to ε."""
+    steps = min(_LEVELS - 1, max(2, int(32 * epsilon)))  # about 32 steps per scale, so rounding adds next to nothing
     odds = odds_of(epsilon / steps)
     return LaplaceDesign(steps + 1, odds, min(1 << 20, int(_FAR * steps / float(epsilon)) + 1))

@@ -191,9 +191,7 @@ def _in_steps(lengths: NDArray[np.float64], grid: DecimalGrid) -> Ints:
 
 
 def _pad_order(order: Ints, many: int, grid: DecimalGrid) -> Ints:
-    """The middle answer with `many` + 1 answers on either side; the grid's end points stand beyond the first and the
-    last.
-    """
+    """The middle answer with `many` + 1 answers on either side; the grid's end points stand beyond the outermost."""
     wide = np.concatenate([np.full(many + 1, grid.first), order, np.full(many + 1, grid.last)])
     middle = (len(order) - 1) // 2 + many + 1
     return np.asarray(wide[middle - many - 1 : middle + many + 2])

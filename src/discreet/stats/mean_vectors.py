@@ -49,8 +49,7 @@ def release_table_mean(question: Question, bounds: Range) -> Release:
 
 
 def _are_enough(question: Question, share: Share, n: float) -> bool:
-    """Whether the exponential mechanism is likely to choose a quartile among the rows, by released and public numbers
-    only.
+    """Whether the exponential mechanism likely chooses a quartile among the rows; from released and public numbers.
 
     There are n/4 rows from a quartile to the end of the rows, and each makes a point e^(ε/2·b/Δ) times less likely,
     with b/Δ = 4/3.
