@@ -169,7 +169,7 @@ def test_words():
         tally.words(["a", "a"])
     with pytest.raises(NotSupported, match="survey of text"):
         Estimate(Survey.choice("x", [1, 2], 1)).words(["a"])
-    with pytest.raises(NotSupported, match="each question alone"):
+    with pytest.raises(NotSupported, match="single questions"):
         survey.needed(0.1)
     instant = Survey.lasting("word", None, 1, method="rappor", first=0.5)
     tally = Estimate(instant)
