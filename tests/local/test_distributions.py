@@ -181,5 +181,5 @@ def test_bad_distributions():
         tally = Estimate(survey := Survey.number("x", 0, 1, 1))
         tally.add_many(answer_many(survey, [0.5]))
         tally.distribution()
-    with pytest.raises(NotSupported, match="Shares are of a choice"):
+    with pytest.raises(NotSupported, match="Only a choice"):
         tally.shares()
