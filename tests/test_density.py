@@ -11,7 +11,7 @@ from discreet import Bounds, Budget, Ledger, NotPrivateWarning
 from discreet.checks import replay_audit
 from discreet.engines.memory import Memory
 from discreet.stats import MEstimator
-from discreet.stats.m_estimator import nearest_counts
+from discreet.stats.m_estimator import find_nearest_counts
 
 RNG = np.random.default_rng(3)
 X = RNG.uniform(0, 1, (4000, 2))
@@ -63,7 +63,7 @@ def test_a_row_tells_what_is_declared(relation):
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=30), st.none() | st.integers(0, 100))
 def test_counts_are_consistent_and_nearest(noisy, n):
     noisy = np.array(noisy)
-    found, total = nearest_counts(noisy, n), max(noisy.sum() if n is None else n, 1.0)
+    found, total = find_nearest_counts(noisy, n), max(noisy.sum() if n is None else n, 1.0)
     assert (found >= 0).all() and found.sum() == pytest.approx(total)
     kept = found > 0
     shift = (noisy - found)[kept]

@@ -62,7 +62,7 @@ def test_what_it_finds():
     for value, q in zip(age.quartiles, (0.25, 0.5, 0.75), strict=True):
         assert abs(value - TABLE["age"].quantile(q)) < 1.6 + 0.5  # a cell, and noise
     np.testing.assert_allclose(ward.counts, [(TABLE["ward"] == one).sum() for one in "nsw"], atol=60)
-    edges, counts = age.bins(16)
+    edges, counts = age.merge_cells(16)
     assert len(edges) == 17 and counts.sum() == pytest.approx(age.counts.sum())
 
 
@@ -177,7 +177,7 @@ def test_whole_numbers_are_cut_evenly_and_told_as_such():
     age, smokes, z = found.columns
     assert age.edges.tolist() == [-0.5 + 2 * k for k in range(52)] and age.whole and not z.whole and len(z.counts) == 64
     assert np.abs(age.counts[:-1] - 180).max() < 10  # no cell of one number beside cells of two
-    assert np.abs(age.bins()[1][:-1] - 540).max() < 20
+    assert np.abs(age.merge_cells()[1][:-1] - 540).max() < 20
     assert smokes.edges.tolist() == [-0.5, 0.5, 1.5] and smokes.quartiles == (0.0, 0.0, 0.0)
     assert all(float(end).is_integer() for pair in age.quartile_intervals for end in pair)
     assert smokes.quartile_intervals[1] == (0.0, 0.0)

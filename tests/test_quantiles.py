@@ -16,7 +16,7 @@ from discreet.events import Choice
 from discreet.mechanisms import points
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.points import DecimalGrid, draw_below, exponential_on_grid
-from discreet.stats.quantile_exponential import pieces_of
+from discreet.stats.quantile_exponential import score_pieces
 from discreet.stats.ranks import rank_rows
 
 from .sabotage import caught
@@ -98,7 +98,7 @@ def test_pieces_hold_the_score_of_every_point(values, rank, far, cells):
         patch.setattr("discreet.stats.ranks.FIRST", cells)
         patch.setattr("discreet.stats.ranks.CELLS", cells)
         near = rank_rows(Memory(np.array(values, dtype=float).reshape(-1, 1)), grid, (Fraction(1, 3), rank), far)
-    starts, scores = pieces_of(near.near(rank, far), grid, rank, far)
+    starts, scores = score_pieces(near.near(rank, far), grid, rank, far)
     assert starts.shape == (4 * far + 12,) and (np.diff(starts) >= 0).all()
     a, b, n, x = rank.numerator, rank.denominator, len(values), np.sort(values)
     for p in range(-300, 301):

@@ -18,7 +18,7 @@ from discreet.mechanisms import keystream, smooth
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.points import DecimalGrid
 from discreet.mechanisms.smooth import Law, add_smooth, smooth_bound
-from discreet.stats.quantile_stable import SmoothRank, StableRank, ranges_near
+from discreet.stats.quantile_stable import SmoothRank, StableRank, find_ranges_near
 from discreet.stats.ranks import rank_rows
 
 from .sabotage import SURE
@@ -31,7 +31,7 @@ GRID = DecimalGrid(0, 40, 0, 0, 40)
 def reach_of(values, rank, many=6):
     near = rank_rows(Memory(np.array(values, dtype=float).reshape(-1, 1)), GRID, (rank,), many + 3)
     order = near.order(rank, many + 1, GRID)
-    return int(order[many + 1]), ranges_near(order, many)
+    return int(order[many + 1]), find_ranges_near(order, many)
 
 
 @pytest.mark.catalogue("ME5")

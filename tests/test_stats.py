@@ -89,13 +89,18 @@ def test_alone_an_answer_keeps_the_promise_that_needs_less_noise(name):
 
 def test_the_promise_is_chosen_by_how_far_noise_reaches():
     """At ε = 1 and δ = 0.01 Laplace noise reaches further than Gaussian noise once it is √2 as wide."""
-    assert asking.one_cell({}) == 1.0 and asking.one_cell({"neighbours": "replace-one"}) == np.sqrt(2)
+    assert asking.l1_factor_of_cells({}) == 1.0 and asking.l1_factor_of_cells({"neighbours": "replace-one"}) == np.sqrt(
+        2
+    )
     budget = Budget(1.0, 0.01)
-    assert asking._lighter(budget, {}, 1.0).pure and asking._lighter(budget, {}, np.sqrt(2)) == budget
-    assert asking._lighter(budget, {"ledger": Ledger(budget)}, 1.0) == budget
-    assert moments._wider(moments.MEAN, (0, 1), {}) == pytest.approx(1.5 / np.sqrt(1.145))
-    assert moments._wider(moments.MEAN, (0, 1), {"n": 9}) == pytest.approx(1.15 / np.sqrt(1.0225))
-    assert moments._wider(moments.MEAN, None, {}) == np.inf
+    assert (
+        asking._choose_lighter_budget(budget, {}, 1.0).pure
+        and asking._choose_lighter_budget(budget, {}, np.sqrt(2)) == budget
+    )
+    assert asking._choose_lighter_budget(budget, {"ledger": Ledger(budget)}, 1.0) == budget
+    assert moments._bound_l1_factor(moments.MEAN, (0, 1), {}) == pytest.approx(1.5 / np.sqrt(1.145))
+    assert moments._bound_l1_factor(moments.MEAN, (0, 1), {"n": 9}) == pytest.approx(1.15 / np.sqrt(1.0225))
+    assert moments._bound_l1_factor(moments.MEAN, None, {}) == np.inf
 
 
 def test_edges_and_numbers_of_bins_for_each_column():

@@ -24,10 +24,10 @@ class Path(Bits):
         self.weight *= weights[ways[turn]]
         return ways[turn]
 
-    def coin(self, top, total):
+    def flip_coin(self, top, total):
         return bool(self._turn([Fraction(total - top, total), Fraction(top, total)]))
 
-    def below(self, n):
+    def draw_below(self, n):
         return self._turn([Fraction(1, n)] * n)
 
 

@@ -15,9 +15,9 @@ from discreet import VersionError
 from discreet.local import Estimate, Report, Survey, answer_many, odds, randomise
 from discreet.local.bulk import MAKERS, draw_below, throw_coins
 from discreet.local.decode import DECODERS
-from discreet.local.design import Coins, Design, Direct, Hadamard, Hashed, Projective, Subset, Unary, make_design
+from discreet.local.design import Design, Direct, Hadamard, Hashed, Projective, Subset, TwoCoins, Unary, make_design
 from discreet.local.odds import ONE, odds_of
-from discreet.local.questions import Choice
+from discreet.local.questions import ChoiceQuestion
 from discreet.local.randomise import Bits
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.lazy import exp_bounds
@@ -28,7 +28,7 @@ W = odds_of(Fraction(1))
 SMALL = [
     Direct(2, W),
     Direct(8, W),
-    Coins(2, W),
+    TwoCoins(2, W),
     Subset(5, W, 2),
     Subset(8, W, 3),
     Hadamard(3, W, 4),
@@ -43,7 +43,7 @@ SMALL = [
     Unary(6, W),
     Unary(6, odds_of(Fraction(1, 2)), 1),
 ]
-NAMES = [f"{one.method}-{one.size}-{'-'.join(map(str, one.numbers().values()))}" for one in SMALL]
+NAMES = [f"{one.method}-{one.size}-{'-'.join(map(str, one.describe_numbers().values()))}" for one in SMALL]
 
 
 def laws_of(design):
@@ -53,7 +53,7 @@ def laws_of(design):
 def supported(design, report):
     """Which values a report supports, by its decoder."""
     decoder = DECODERS[type(design)](design)
-    return decoder.support(decoder.tally(decoder.stack([report])), 1)
+    return decoder.count_support(decoder.count_reports(decoder.stack_reports([report])), 1)
 
 
 @pytest.mark.parametrize("design", SMALL, ids=NAMES)
@@ -65,7 +65,9 @@ def test_the_law_is_what_is_promised(design):
     assert design.ratio <= Fraction(odds_of(Fraction(1), 160), 1 << 160)
     for value, one in enumerate(laws):
         share = sum((weight * supported(design, report).astype(object) for report, weight in one.items()), 0)
-        assert [Fraction(x) for x in share] == [design.own if v == value else design.other for v in range(design.size)]
+        assert [Fraction(x) for x in share] == [
+            design.own_rate if v == value else design.other_rate for v in range(design.size)
+        ]
         assert all(design.accepts(report) for report in one)
 
 
@@ -76,7 +78,7 @@ def test_more_than_is_promised_is_seen():
         assert worst_ratio(laws_of(twin)) > Fraction(odds_of(Fraction(1), 160), 1 << 160)
         values = tuple(range(design.size))
         with pytest.raises(ValueError, match="tells more than its ε"):
-            Survey("x", Choice(values), Fraction(1), twin)
+            Survey("x", ChoiceQuestion(values), Fraction(1), twin)
 
 
 @pytest.mark.parametrize("design", SMALL, ids=NAMES)
@@ -87,7 +89,7 @@ def test_many_at_once_have_the_same_law(design):
 
     def weigh(of):
         made = MAKERS[type(of)](of, np.ones(n, np.int64), Keystream.seeded(5))
-        assert decoder.sound(made).all()
+        assert decoder.find_valid(made).all()
         rows = [tuple(np.flatnonzero(row)) for row in made] if made.dtype == bool else made.reshape(n, -1).tolist()
         keys = {report: i for i, report in enumerate(exact)}
         seen = np.bincount([keys[tuple(row)] for row in rows], minlength=len(exact))
@@ -113,10 +115,10 @@ def test_coins_and_choices_are_exact():
 def test_bits_are_fair_and_drawn_again():
     words = iter([(1 << 64) - 1, 3 << 61, 2 << 61])
     bits = Bits(lambda count: b"".join(next(words, 0).to_bytes(8, "big") for _ in range(count // 8)))
-    assert bits.below(6) == 3  # 7 is no number below 6 and is not folded into one
-    assert bits.below(1) == 0 and bits.below(5) == 2
+    assert bits.draw_below(6) == 3  # 7 is no number below 6 and is not folded into one
+    assert bits.draw_below(1) == 0 and bits.draw_below(5) == 2
     large = 3 << 100
-    assert all(0 <= Bits().below(large) < large for _ in range(20))
+    assert all(0 <= Bits().draw_below(large) < large for _ in range(20))
 
 
 def test_odds_are_certified():
@@ -368,7 +370,10 @@ def test_values_that_are_none_are_drawn_or_other():
     assert counts.tolist() == [100, 0, 300]
     mixed = Survey.choice("x", [1, True, "1"], 16, method="direct")
     assert np.bincount(answer_many(mixed, [1, True, "1"] * 100, random_state=1)).tolist() == [100, 100, 100]
-    assert Choice((1, 2)).encode(1, Bits()) == 0 and Choice(("a", "b"), "b").encode(float("nan"), Bits()) == 1
+    assert (
+        ChoiceQuestion((1, 2)).encode_answer(1, Bits()) == 0
+        and ChoiceQuestion(("a", "b"), "b").encode_answer(float("nan"), Bits()) == 1
+    )
 
 
 def test_one_liar_moves_a_share_by_so_much():
@@ -400,7 +405,7 @@ def test_designs_that_do_not_fit_are_refused():
     for make in (
         lambda: Direct(1, W),
         lambda: Direct(3, ONE),
-        lambda: Coins(3, W),
+        lambda: TwoCoins(3, W),
         lambda: Subset(4, W, 4),
         lambda: Hadamard(4, W, 4),
         lambda: Hadamard(4, W, 6),

@@ -13,7 +13,7 @@ from discreet.local import Estimate, Report, Survey, answer_many
 from discreet.local.design import Direct
 from discreet.local.distribution import Bisection
 from discreet.local.odds import ONE, odds_of
-from discreet.local.questions import Below, Several, Tree
+from discreet.local.questions import BelowQuestion, SeveralQuestions, TreeQuestion
 from discreet.local.randomise import Bits
 from discreet.local.several import OneOf
 
@@ -76,8 +76,8 @@ def test_a_hierarchy_and_bisection():
 
 
 def test_trees_know_their_cells():
-    tree = Tree(0, 10, 2, 3)
-    assert [tree.encode(x, Bits()) for x in (0, 9.99, 10, 5, -3, None)] == [
+    tree = TreeQuestion(0, 10, 2, 3)
+    assert [tree.encode_answer(x, Bits()) for x in (0, 9.99, 10, 5, -3, None)] == [
         (0, 0, 0),
         (1, 3, 7),
         (1, 3, 7),
@@ -85,8 +85,16 @@ def test_trees_know_their_cells():
         (0, 0, 0),
         (1, 2, 4),
     ]
-    below = Below("2.5")
-    assert [below.encode(x, Bits()) for x in (2, 2.5, -math.inf, math.nan, None, "1", True)] == [1, 0, 1, 0, 0, 0, 0]
+    below = BelowQuestion("2.5")
+    assert [below.encode_answer(x, Bits()) for x in (2, 2.5, -math.inf, math.nan, None, "1", True)] == [
+        1,
+        0,
+        1,
+        0,
+        0,
+        0,
+        0,
+    ]
 
 
 @pytest.mark.parametrize("sizes", [(2, 2), (2, 3), (2, 2, 2), (2, 3, 2, 2), (2, 2, 2, 2, 2)])
@@ -126,7 +134,9 @@ def test_several_questions():
     for name, truth in (("smokes", [0.7, 0.3]), ("hours", 6.0), ("colour", [0.5, 0.5, 0.0])):
         part = tally.part(name)
         assert np.all(np.abs(part.value - truth) < 6 * np.asarray(part.std) + 1e-3)
-    tally.add(Report(survey.digest, survey.design.answer(survey.question.encode({"smokes": True}, Bits()), Bits())))
+    tally.add(
+        Report(survey.digest, survey.design.answer(survey.question.encode_answer({"smokes": True}, Bits()), Bits()))
+    )
     for numbers in ((), (3, 0), (0, 2), (-1, 0), (0,)):
         tally.add(Report(survey.digest, numbers))
     assert (tally.n, tally.refused) == (n + 1, 5)
@@ -141,7 +151,7 @@ def test_several_questions():
         tally.part("shoe size")
     with pytest.raises(ValueError, match="by question"):
         tally.add_many({7: [1]})
-    with pytest.raises(NotSupported, match="each question"):
+    with pytest.raises(NotSupported, match="single questions"):
         survey.needed(0.1)
     document = survey.to_dict()
     document["design"]["parts"][0]["odds"] = str(100 * ONE)
@@ -156,15 +166,20 @@ def test_bad_distributions():
             Survey.distribution("x", 0, 1, 1, **wrong)
     for base, depth in ((1, 3), (4, 0), (4, 9), (2.0, 3)):
         with pytest.raises(ValueError, match="tree"):
-            Tree(0, 1, base, depth)
-    for names, parts in (((), ()), (("a",), ()), (("a", "a"), (Below(1), Below(2))), (("",), (Below(1),))):
+            TreeQuestion(0, 1, base, depth)
+    for names, parts in (
+        ((), ()),
+        (("a",), ()),
+        (("a", "a"), (BelowQuestion(1), BelowQuestion(2))),
+        (("",), (BelowQuestion(1),)),
+    ):
         with pytest.raises(ValueError, match="name each"):
-            Several(names, parts)
+            SeveralQuestions(names, parts)
     with pytest.raises(ValueError, match="A question of several"):
-        Several(("a",), (Tree(0, 1),))
-    with pytest.raises(NotSupported, match="tells a mean"):
+        SeveralQuestions(("a",), (TreeQuestion(0, 1),))
+    with pytest.raises(NotSupported, match="estimates a mean"):
         tally = Estimate(survey := Survey.number("x", 0, 1, 1))
         tally.add_many(answer_many(survey, [0.5]))
         tally.distribution()
-    with pytest.raises(NotSupported, match="Shares are of a choice"):
+    with pytest.raises(NotSupported, match="Only a choice"):
         tally.shares()

@@ -13,7 +13,7 @@ from discreet.local import bulk_numbers as bulk
 from discreet.local.models import gradient_survey, read_moments
 from discreet.local.questions import GRID
 from discreet.local.randomise import Bits
-from discreet.local.rows import Gradient, Products
+from discreet.local.rows import GradientQuestion, ProductsQuestion
 
 BOUNDS = dc.Bounds([0.0, 10.0], [2.0, 30.0], classes=["no", "yes"])
 
@@ -56,18 +56,18 @@ def test_a_device_and_a_simulation_send_the_same():
     X, y = people(50)
     low, high = (0, 10), (2, 30)
     for question in (
-        Products(low, high, ("no", "yes"), 1),
-        Products(low, high, (0, 9)),
-        Gradient(low, high, ("no", "yes"), 1, ("0.5", "-1", "2"), "logit"),
-        Gradient(low, high, (0, 9), 0, ("0.5", "-1", "2"), "identity"),
-        Gradient(low, high, (0, 9), 0, ("0.5", "-1", "2"), "log"),
+        ProductsQuestion(low, high, ("no", "yes"), 1),
+        ProductsQuestion(low, high, (0, 9)),
+        GradientQuestion(low, high, ("no", "yes"), 1, ("0.5", "-1", "2"), "logit"),
+        GradientQuestion(low, high, (0, 9), 0, ("0.5", "-1", "2"), "identity"),
+        GradientQuestion(low, high, (0, 9), 0, ("0.5", "-1", "2"), "log"),
     ):
         targets = y if question.classes else X[:, 1] / 3
         many = bulk.encode_rows(question, X, targets)
-        ones = [question.encode((x, t), Bits()) for x, t in zip(X, targets, strict=True)]
+        ones = [question.encode_answer((x, t), Bits()) for x, t in zip(X, targets, strict=True)]
         assert np.abs(many - ones).max() <= 4 and np.abs(many).max() <= GRID
         for hostile in (None, 3, ([1], "no"), ([math.nan, 1e300], "?"), ("ab", 1), ([math.inf, -math.inf], None)):
-            places = question.encode(hostile, Bits())
+            places = question.encode_answer(hostile, Bits())
             assert len(places) == question.size and max(map(abs, places)) <= GRID
             if question.kind == "gradient":
                 assert sum(x * x for x in places) <= GRID**2
@@ -102,7 +102,7 @@ def test_an_oracle_answers_a_survey_once():
 def test_moments_are_read():
     rng = np.random.default_rng(0)
     z, t = rng.uniform(-1, 1, (500, 3)), rng.uniform(-1, 1, 500)
-    question = Products((-1,) * 3, (1,) * 3, (-1, 1))
+    question = ProductsQuestion((-1,) * 3, (1,) * 3, (-1, 1))
     means = bulk.encode_rows(question, z, t).mean(0) / GRID
     one = np.column_stack([np.ones(500), z])
     xx, xy = read_moments(means, 3)
@@ -121,12 +121,12 @@ def test_bad_models():
     with pytest.raises(ValueError, match="must have 2 columns"):
         LogisticRegression(1, bounds=BOUNDS).fit(X[:, :1], y)
     for make in (
-        lambda: Products((0,), (0,), (1, 2)),
-        lambda: Products((), (), (1, 2)),
-        lambda: Products((0,), (1,), (2, 1)),
-        lambda: Gradient((0,), (1,), (1, 2), 0, ("1",)),
-        lambda: Gradient((0,), (1,), (1, 2), 0, ("1", "1"), "logit"),
-        lambda: Gradient((0,), (1,), (1, 2), 1, ("1", "1"), "log"),
+        lambda: ProductsQuestion((0,), (0,), (1, 2)),
+        lambda: ProductsQuestion((), (), (1, 2)),
+        lambda: ProductsQuestion((0,), (1,), (2, 1)),
+        lambda: GradientQuestion((0,), (1,), (1, 2), 0, ("1",)),
+        lambda: GradientQuestion((0,), (1,), (1, 2), 0, ("1", "1"), "logit"),
+        lambda: GradientQuestion((0,), (1,), (1, 2), 1, ("1", "1"), "log"),
         lambda: gradient_survey("x", [0, 0], 1, ([0], [1])),
     ):
         with pytest.raises(ValueError, match=r"bounds of features|`target`|gradient needs|A row has"):

@@ -13,11 +13,11 @@ from discreet.local import Estimate, Report, Survey, answer_many
 from discreet.local import bulk_numbers as bulk
 from discreet.local.caps import Cap, best_cap, half_cube
 from discreet.local.cones import FARTHEST, Cone, best_cone
-from discreet.local.lines import OUTPUTS, Hybrid, Laplace, Table, Window
+from discreet.local.lines import OUTPUTS, HybridDesign, LaplaceDesign, TableDesign, WindowDesign
 from discreet.local.methods import make_number_design, make_vector_design
 from discreet.local.normals import draw_normal, flip_exp, tail_bounds
 from discreet.local.odds import ONE, odds_of
-from discreet.local.questions import GRID, Number, Vector
+from discreet.local.questions import GRID, NumberQuestion, VectorQuestion
 from discreet.local.randomise import Bits
 from discreet.mechanisms.keystream import Keystream
 
@@ -26,11 +26,11 @@ from .laws import law, worst_ratio
 W = odds_of(Fraction(1))
 E = Fraction(odds_of(Fraction(1), 160), 1 << 160)  # at most e
 LINES = [
-    Window(4, W, 3),
-    Window(2, W, 1),
-    Hybrid(3, W, 2, ONE // 4),
-    Table(2, W, (-3 * OUTPUTS, 3 * OUTPUTS), ((4, 2), (2, 4))),
-    Table(3, W, (-2 * OUTPUTS, 0, 2 * OUTPUTS), ((8, 9, 4), (6, 9, 6), (4, 9, 8))),
+    WindowDesign(4, W, 3),
+    WindowDesign(2, W, 1),
+    HybridDesign(3, W, 2, ONE // 4),
+    TableDesign(2, W, (-3 * OUTPUTS, 3 * OUTPUTS), ((4, 2), (2, 4))),
+    TableDesign(3, W, (-2 * OUTPUTS, 0, 2 * OUTPUTS), ((8, 9, 4), (6, 9, 6), (4, 9, 8))),
 ]
 CAPS = [
     Cap(1, W),
@@ -52,22 +52,22 @@ def test_the_law_of_a_line(design):
     laws = [law(lambda bits, v=level: design.answer_level(v, bits)) for level in range(design.size)]
     assert worst_ratio(laws) == design.ratio <= E
     for level, one in enumerate(laws):
-        assert [one[y,] for y in range(design.cells)] == design.law(level)
+        assert [one[y,] for y in range(design.report_count)] == design.list_probabilities(level)
         if design.method != "table":  # these tables are made up
-            mean = sum(p * y for p, y in zip(design.law(level), design.outputs, strict=True))
+            mean = sum(p * y for p, y in zip(design.list_probabilities(level), design.outputs, strict=True))
             assert mean == Fraction(2 * level, design.size - 1) - 1
 
 
 @pytest.mark.parametrize("reach", [1, 3])
 def test_the_law_of_laplace_noise(reach):
     """Which reports there are depends on no level; the ends hold all that is beyond."""
-    design = Laplace(3, odds_of(Fraction(1, 2)), reach)
+    design = LaplaceDesign(3, odds_of(Fraction(1, 2)), reach)
     laws = [law(lambda bits, v=level: design.answer_level(v, bits)) for level in range(3)]
     assert worst_ratio(laws) <= design.ratio <= E
     rate = Fraction(ONE, design.odds)
     for level, one in enumerate(laws):
-        assert set(one) == {(y,) for y in range(design.cells)}
-        inner = {y: (1 - rate) / (1 + rate) * rate ** abs(y - reach - level) for y in range(1, design.cells - 1)}
+        assert set(one) == {(y,) for y in range(design.report_count)}
+        inner = {y: (1 - rate) / (1 + rate) * rate ** abs(y - reach - level) for y in range(1, design.report_count - 1)}
         assert all(one[y,] == p for y, p in inner.items())
     # the twin, whose noise is cut where it would leave the range, gives a level away
     assert worst_ratio([{(0,): Fraction(1, 2), (1,): Fraction(1, 2)}, {(1,): Fraction(1)}]) is None
@@ -116,7 +116,10 @@ def test_auto_is_as_accurate_as_is_promised(epsilon):
     number = make_number_design("auto", exact)
     assert number.variance() <= NUMBERS[epsilon]
     if number.method == "table":
-        levels = [sum(p * y for p, y in zip(number.law(i), number.outputs, strict=True)) for i in range(number.size)]
+        levels = [
+            sum(p * y for p, y in zip(number.list_probabilities(i), number.outputs, strict=True))
+            for i in range(number.size)
+        ]
         assert max(abs(y - Fraction(2 * i, number.size - 1) + 1) for i, y in enumerate(levels)) < Fraction(1, 10**6)
     ball, cube = (make_vector_design("auto", d, shape, exact) for d, shape in ((100, "ball"), (27, "cube")))
     assert ball.variance() <= BALL[epsilon] and cube.variance(1.0) / 27 <= CUBE[epsilon]
@@ -142,7 +145,7 @@ def test_means_are_unbiased_and_intervals_cover(survey):
     tally.add_many(reports)
     assert tally.n == n and tally.refused == 0
     assert np.abs(tally.value - truth).max() < 5 * np.max(tally.std)
-    assert np.mean(np.square(tally.std)) * n / 25 <= survey.design.spread * 1.05
+    assert np.mean(np.square(tally.std)) * n / 25 <= survey.design.largest_variance * 1.05
     # by tens: standard deviations are those of parts
     parts = []
     for part in np.array_split(reports, 50):
@@ -152,7 +155,7 @@ def test_means_are_unbiased_and_intervals_cover(survey):
     assert np.mean(np.square(parts)) == pytest.approx(1, abs=0.5)
     # a device says the same law, and its report is counted alike
     one = Estimate(survey)
-    one.add(Report(survey.digest, survey.design.answer(survey.question.encode(truth, Bits()), Bits())))
+    one.add(Report(survey.digest, survey.design.answer(survey.question.encode_answer(truth, Bits()), Bits())))
     assert one.n == 1
     assert tally.table()[0].keys() == {"value", "mean", "std", "low", "high"}
     again = Estimate.from_json(tally.to_json())
@@ -188,15 +191,15 @@ def test_cones_keep_their_promise(epsilon, size):
     design = best_cone(size, odds_of(Fraction(epsilon)))
     with mpmath.workdps(60):
         q = mpmath.erfc(mpmath.mpf(design.gamma) / 2**20 / mpmath.sqrt(2)) / 2
-        p = mpmath.mpf(design.near[0]) / design.near[1]
+        p = mpmath.mpf(design.near_coin[0]) / design.near_coin[1]
         moved = mpmath.sqrt(size) * mpmath.mpf(2) ** -31 * mpmath.npdf(mpmath.mpf(design.gamma) / 2**20)
         worst = p / (1 - p) * (1 - q + moved) / (q - moved)
         assert worst <= mpmath.exp(mpmath.mpf(epsilon))
         assert worst >= mpmath.exp(mpmath.mpf(epsilon)) * (1 - mpmath.mpf(10) ** -5)
     with pytest.raises(ValueError, match="tells more than its ε"):
-        Survey("x", Vector(size, -1, 1, "ball"), epsilon, replace(design, odds=design.odds * 13 // 10))
+        Survey("x", VectorQuestion(size, -1, 1, "ball"), epsilon, replace(design, odds=design.odds * 13 // 10))
     flat = Cone(size, odds_of(Fraction(epsilon)))
-    assert Fraction(flat.near[0], flat.near[1] - flat.near[0]) == flat.ratio
+    assert Fraction(flat.near_coin[0], flat.near_coin[1] - flat.near_coin[0]) == flat.ratio
 
 
 def test_an_audit_of_cones_catches_its_twin():
@@ -234,7 +237,7 @@ def law_of_flips(top, bottom, depth=12):
         def __init__(self, run):
             self.run, self.weight = run, 1.0
 
-        def coin(self, part, whole):
+        def flip_coin(self, part, whole):
             self.run -= 1
             self.weight *= part / whole if self.run >= 0 else 1 - part / whole
             return self.run >= 0
@@ -252,7 +255,7 @@ def test_devices_and_simulations_of_cones_agree():
     survey = Survey.vector("x", 3, 2)
     stream = Keystream.seeded(5)
     bits = Bits(lambda count: stream.u8(count).tobytes())
-    value = survey.question.encode([0.6, 0.0, -0.8], bits)
+    value = survey.question.encode_answer([0.6, 0.0, -0.8], bits)
     ones = np.array([survey.design.answer(value, bits) for _ in range(1500)])
     many = answer_many(survey, np.tile([0.6, 0.0, -0.8], (20_000, 1)), random_state=1)
     for i in range(3):
@@ -265,8 +268,8 @@ def test_devices_and_simulations_of_cones_agree():
 
 
 def test_numbers_are_placed_exactly():
-    question = Number("-0.5", 10)
-    assert [question.encode(x, Bits()) for x in (-0.5, 10, 4.75, -9, 1e308, math.inf, -math.inf)] == [
+    question = NumberQuestion("-0.5", 10)
+    assert [question.encode_answer(x, Bits()) for x in (-0.5, 10, 4.75, -9, 1e308, math.inf, -math.inf)] == [
         -GRID,
         GRID,
         0,
@@ -275,16 +278,23 @@ def test_numbers_are_placed_exactly():
         GRID,
         -GRID,
     ]
-    assert all(question.encode(x, Bits()) == 0 for x in (None, "5", math.nan, [3], True, b"1"))
+    assert all(question.encode_answer(x, Bits()) == 0 for x in (None, "5", math.nan, [3], True, b"1"))
     rng = np.random.default_rng(0)
     values = rng.uniform(-1, 11, 500)
-    assert np.abs(bulk.encode_numbers(question, values) - [question.encode(x, Bits()) for x in values]).max() <= 1
-    ball = Vector(3, -2, 2, "ball")
+    assert (
+        np.abs(bulk.encode_numbers(question, values) - [question.encode_answer(x, Bits()) for x in values]).max() <= 1
+    )
+    ball = VectorQuestion(3, -2, 2, "ball")
     for value in ([2, 2, 2], [1e9, 0, -1e9], [0, 0, 0], [2, 0, 0], [math.inf, math.nan, 1]):
-        assert sum(x * x for x in ball.encode(value, Bits())) <= GRID**2
+        assert sum(x * x for x in ball.encode_answer(value, Bits())) <= GRID**2
         many = bulk.encode_numbers(ball, [value])[0]
         assert sum(int(x) ** 2 for x in many) <= GRID**2
-    assert ball.encode("abc", Bits()) == ball.encode([1, 2], Bits()) == ball.encode(None, Bits()) == (0, 0, 0)
+    assert (
+        ball.encode_answer("abc", Bits())
+        == ball.encode_answer([1, 2], Bits())
+        == ball.encode_answer(None, Bits())
+        == (0, 0, 0)
+    )
 
 
 def test_bad_questions():
@@ -293,7 +303,7 @@ def test_bad_questions():
             Survey.number("x", low, high, 1)
     for size, shape, low in ((0, "cube", -1), (2.0, "cube", -1), (2, "disc", -1), (2, "ball", 0)):
         with pytest.raises(ValueError, match="vector"):
-            Vector(size, low, 1, shape)
+            VectorQuestion(size, low, 1, shape)
     with pytest.raises(ValueError, match="`method` of a number"):
         Survey.number("x", 0, 1, 1, method="subset")
     with pytest.raises(ValueError, match="`method` of a vector of a ball"):
@@ -301,24 +311,24 @@ def test_bad_questions():
     with pytest.raises(ValueError, match="columns"):
         answer_many(Survey.vector("x", 3, 1), np.zeros((4, 2)))
     with pytest.raises(ValueError, match="not for its question"):
-        Survey("x", Number(0, 1), 1, best_cap(2, W))
+        Survey("x", NumberQuestion(0, 1), 1, best_cap(2, W))
     for make in (
         lambda: Cap(2, W, 2, 0),
         lambda: Cap(2, W, 3, 2),
         lambda: Cap(4, W, 3, 2, 1),
         lambda: Cap(1, ONE),
-        lambda: Table(2, W, (0, 1), ((1, 2), (2, 2))),
-        lambda: Table(2, W, (0, 1), ((1, 0), (0, 1))),
+        lambda: TableDesign(2, W, (0, 1), ((1, 2), (2, 2))),
+        lambda: TableDesign(2, W, (0, 1), ((1, 0), (0, 1))),
         lambda: Cone(2, W, -1),
-        lambda: Window(3, W, 0),
-        lambda: Laplace(3, W, 0),
-        lambda: Hybrid(3, W, 2, ONE + 1),
+        lambda: WindowDesign(3, W, 0),
+        lambda: LaplaceDesign(3, W, 0),
+        lambda: HybridDesign(3, W, 2, ONE + 1),
     ):
         with pytest.raises(ValueError, match="do not fit together"):
             make()
-    wide = Table(2, 100 * W, (0, 1), ((100, 1), (1, 100)))
+    wide = TableDesign(2, 100 * W, (0, 1), ((100, 1), (1, 100)))
     with pytest.raises(ValueError, match="tells more"):
-        Survey("x", Number(0, 1), 1, wide)
+        Survey("x", NumberQuestion(0, 1), 1, wide)
 
 
 @pytest.mark.parametrize("survey", SURVEYS[1:13:3], ids=lambda one: one.name)

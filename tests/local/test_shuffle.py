@@ -9,7 +9,7 @@ import pytest
 
 from discreet import NotSupported
 from discreet.local import Estimate, HeavyHitters, Survey, amplified_epsilon, answer_many
-from discreet.local.questions import Prefix
+from discreet.local.questions import PrefixQuestion
 from discreet.local.randomise import Bits
 from discreet.local.shuffle import clone_delta, closed_form, exact_delta
 
@@ -82,7 +82,7 @@ def test_heavy_hitters_are_found_or_it_is_said():
         tally = Estimate(search.survey)
         tally.add_many(answer_many(search.survey, group.tolist(), random_state=seed))
         search.learn(tally)
-    found = [text for text, *_ in search.found]
+    found = [text for text, *_ in search.found_texts]
     assert found[:4] == list(dict.fromkeys(found))[:4] and set(texts[:4]) <= set(found)
     assert len(set(found) & set(texts)) >= len(found) - 1
     with pytest.raises(ValueError, match="over"):
@@ -95,8 +95,8 @@ def test_heavy_hitters_are_found_or_it_is_said():
 
 
 def test_prefixes():
-    question = Prefix(("ab", "bb"))
-    assert [question.encode(x, Bits()) for x in ("abc", "bb", "b", "ca", None, 3)] == [0, 1, 2, 2, 2, 2]
+    question = PrefixQuestion(("ab", "bb"))
+    assert [question.encode_answer(x, Bits()) for x in ("abc", "bb", "b", "ca", None, 3)] == [0, 1, 2, 2, 2, 2]
     for wrong in ((), ("a", "bb"), ("a", "a"), ("",), (1,)):
         with pytest.raises(ValueError, match="`prefixes`"):
-            Prefix(wrong)
+            PrefixQuestion(wrong)

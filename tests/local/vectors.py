@@ -40,7 +40,7 @@ def surveys():
     from discreet.local import Survey
     from discreet.local.heavy import HeavyHitters
     from discreet.local.methods import make_row_design
-    from discreet.local.rows import Products
+    from discreet.local.rows import ProductsQuestion
 
     names, ways = ["a", "ü", 3, True, "\u2028"], [*range(40), "none of them"]
     yield Survey.choice("smokes", [False, True], "1.5"), [False, True, 0, 1, "yes"]
@@ -62,7 +62,7 @@ def surveys():
     yield Survey.distribution("window", 0, 10, 1, levels=64), numbers
     yield Survey.distribution("tree", 0, 10, 2, method="hierarchy", levels=64), numbers
     rows = [[[1, 20], "yes"], [[0.3, 11.5], "no"], [[2.5, None], "?"], [[1], "no"], None, [[1.1, 29.25], "yes"]]
-    row = Products((0, 10), (2, 30), ("no", "yes"), 1)
+    row = ProductsQuestion((0, 10), (2, 30), ("no", "yes"), 1)
     yield Survey("products", row, 2, make_row_design(row, Fraction(2))), rows
     search = HeavyHitters("prefix", "aü", 4, 1, top=2)
     yield search.survey, ["aaaa", "aüa", "ü", "", None, 3, "aa"]
@@ -81,7 +81,7 @@ def surveys():
 def answer(survey, value, seed):
     """The numbers of a report."""
     fair = bits(seed)
-    return list(survey.design.answer(survey.question.encode(value, fair), fair))
+    return list(survey.design.answer(survey.question.encode_answer(value, fair), fair))
 
 
 def vectors():

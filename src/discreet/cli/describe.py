@@ -101,7 +101,7 @@ def _tables(summary: Summary) -> list[Any]:
     numbers = console.grid("number", "mean", "25%", "median", "75%")
     categories = console.grid("category", "value", summary.counted, "95% interval")
     for one in summary.numbers:
-        name = console.text(f"{one.name}\n{bars(one.bins()[1])}")
+        name = console.text(f"{one.name}\n{bars(one.merge_cells()[1])}")
         numbers.add_row(name, *("\n".join(pair) for pair in told(one)))
     for other in summary.categories:
         for place, row in enumerate(summary.cells(other)):

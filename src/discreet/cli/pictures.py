@@ -60,7 +60,7 @@ def figure(found: Description) -> Any:
 
 
 def _numbers(axes: Any, one: Numbers) -> None:
-    edges, counts = one.bins()
+    edges, counts = one.merge_cells()
     axes.stairs(counts.clip(min=0), edges, fill=True, color="0.8")
     reach = 2 * one.std * (len(one.counts) / len(counts)) ** 0.5
     middle = (edges[1:] + edges[:-1]) / 2

@@ -75,10 +75,10 @@ class Summary:
         Its noise is that of the count and of each cell, independent of each other.
         """
         from discreet.events import Pure, flatten
-        from discreet.stats.intervals import reach
+        from discreet.stats.intervals import find_half_width
 
         left, event = float(self.found.count - sum(one.counts)), self.found.release.event
-        half = reach(self.found.confidence, 0.0, (self.found.count_std, *(one.std,) * len(one.values)), event)
+        half = find_half_width(self.found.confidence, 0.0, (self.found.count_std, *(one.std,) * len(one.values)), event)
         if left % 1 == 0 and any(isinstance(leaf, Pure) for leaf, _ in flatten(event)):
             half = math.ceil(half)  # whole noise reaches whole numbers
         return max(left, 0.0), (max(left - half, 0.0), max(left + half, 0.0))

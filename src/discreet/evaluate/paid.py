@@ -18,8 +18,8 @@ from discreet.evaluate.ratio import share
 from discreet.models.selection import row_predictions as alone
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.intervals import around_counts
-from discreet.stats.statistic import Options, Question, ask, one_cell
+from discreet.stats.intervals import bound_counts
+from discreet.stats.statistic import Options, Question, ask, l1_factor_of_cells
 
 
 def private_accuracy(
@@ -115,7 +115,7 @@ def private_confusion(
         noisy = question.curator.measure(query, question.budget.whole("counts"))
     # SOLVE
     value = noisy.value.reshape(size, size)
-    low, high = around_counts(noisy, question.confidence)
+    low, high = bound_counts(noisy, question.confidence)
     interval = low.reshape(size, size), high.reshape(size, size)
     return question.answer("private_confusion", value, noisy.std, interval, axes=(known, known))
 
@@ -133,7 +133,7 @@ def question_of(
     if rows.make_empty_batch().y is None:
         raise ValueError(f"{name} requires y to be passed: these rows bring no target.")
     alone.probe(model, rows.width, method, rows.columns)
-    question = ask(name, rows, epsilon, delta, options, wider=one_cell(options))
+    question = ask(name, rows, epsilon, delta, options, wider=l1_factor_of_cells(options))
     question.curator.label(known)
     return question, model, known
 

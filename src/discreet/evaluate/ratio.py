@@ -8,7 +8,7 @@ from collections.abc import Callable
 from scipy.optimize import brentq
 
 from discreet.events import Event
-from discreet.stats.intervals import reach
+from discreet.stats.intervals import find_half_width
 
 
 def share(
@@ -36,7 +36,7 @@ def share(
 
     def beyond(q: float) -> float:
         spread = math.sqrt(max(total, 1.0) * q * (1 - q))
-        return abs(right * (1 - q) - wrong * q) - float(reach(confidence, spread, noises(q), event))
+        return abs(right * (1 - q) - wrong * q) - float(find_half_width(confidence, spread, noises(q), event))
 
     noise = math.hypot(*noises(p)) / max(total, 1.0)
     return p, noise, (_end(p, 0.0, beyond), _end(p, 1.0, beyond))

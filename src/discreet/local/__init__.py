@@ -1,4 +1,4 @@
-"""Local privacy: everybody adds their own noise, on their own device; the collector is not trusted."""
+"""Local privacy: every person adds noise on their own device, so the collector need not be trusted."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for, when it is asked for: a device needs no NumPy."""
+    """Import a name when it is first used: a device needs no NumPy."""
     if name in _HOMES:
         return getattr(import_module(f"discreet.local.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'discreet.local' has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""Many answers at once, on the keystream: for simulations, and for those who answer on behalf of many.
+"""Answers of many people at once, from the keystream: for simulations, and for those who answer on behalf of many.
 
-The same coins and the same choices as on a device, drawn in vectors; `mechanisms/proofs/local.md` covers both. What is
-returned is one row per person; a `Device` is what keeps a person's budget.
+Reports have the same laws as on a device, and are drawn in vectors; `mechanisms/proofs/local.md` covers both. There is
+one row per person. Only a `Device` keeps a person's budget.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from discreet.local import bulk_numbers
 from discreet.local.bulk_numbers import encode_numbers, encode_rows
-from discreet.local.coins import answer_direct, choose_mask, draw_below, throw_coins
-from discreet.local.design import Coins, Direct, Hadamard, Hashed, Projective, Subset, Unary
+from discreet.local.coins import answer_direct_many, choose_mask, draw_below, throw_coins
+from discreet.local.design import Direct, Hadamard, Hashed, Projective, Subset, TwoCoins, Unary
 from discreet.local.lasting import BitFlip, Loloha, Rappor
 from discreet.local.odds import ONE
-from discreet.local.questions import GRID, Number
+from discreet.local.questions import GRID, NumberQuestion
 from discreet.local.randomise import Bits, count_points
 from discreet.local.several import OneOf
 from discreet.local.survey import Survey
@@ -28,27 +28,27 @@ from discreet.mechanisms.keystream import Keystream, default
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-_CELLS = 1 << 22  # coins thrown at once
+_CELLS = 1 << 22  # coins that are thrown at once
 
 
 def answer_many(survey: Survey, values: Any, *, random_state: int | None = None) -> Any:
-    """One report for each value, as `Estimate.add_many` takes them.
+    """One report for each value, in the form that `Estimate.add_many` takes.
 
     Parameters
     ----------
     survey : the survey.
-    values : one answer per person: an array, a list or a column; for several questions a column each, by name.
-    random_state : a seed, for tests and studies; such reports are not private.
+    values : one answer per person: an array, a list or a column; for several questions, a column for each, by name.
+    random_state : a seed, for tests and studies; reports are then not private.
 
     Returns
     -------
-    reports : an array with a row per person: a number, or several; for "oue" and "sue" a matrix of True and False; for
-        one of several questions, arrays by the number of the question.
+    reports : an array with a row per person, of one number or several; for "oue" and "sue" a matrix of True and False;
+        for several questions, a dictionary of arrays, by the number of the question.
 
     Notes
     -----
     The guarantee is `Pure(survey.epsilon)` for each person under replace-one, for one call. Nothing is charged and
-    nothing remembered here: who is asked twice is told twice of, so devices of people use `Device`.
+    nothing is remembered: the costs of two calls add up. Devices of people use `Device`.
 
     Examples
     --------
@@ -57,12 +57,12 @@ def answer_many(survey: Survey, values: Any, *, random_state: int | None = None)
     (3,)
     """
     rng = default() if random_state is None else Keystream.seeded(random_state)
-    # BOUND: each answer's place; PRIVATISE: a report of it
+    # BOUND: each answer becomes a whole number; PRIVATISE: a report of it
     return make_reports(survey.design, encode_many(survey.question, values, rng), rng)
 
 
 def make_reports(design: Any, values: Any, rng: Keystream) -> Any:
-    """Reports of values that are encoded: by question, for one of several."""
+    """Reports of encoded values; for one of several questions, a dictionary by the number of the question."""
     if isinstance(design, OneOf):
         which = draw_below(rng, len(values[0]), design.size)
         return {i: make_reports(part, values[i][which == i], rng) for i, part in enumerate(design.parts)}
@@ -70,15 +70,15 @@ def make_reports(design: Any, values: Any, rng: Keystream) -> Any:
 
 
 def encode_many(question: Any, values: Any, rng: Keystream) -> Any:
-    """What stands for each answer, as `question.encode` has it."""
+    """The code of each answer, as `question.encode_answer` gives it."""
     if question.kind == "several":
         columns = [values[name] for name in question.names]
         return [encode_many(part, column, rng) for part, column in zip(question.parts, columns, strict=True)]
     if question.kind == "tree":
-        place = np.minimum(encode_numbers(Number(question.low, question.high), values) + GRID, 2 * GRID - 1)
+        place = np.minimum(encode_numbers(NumberQuestion(question.low, question.high), values) + GRID, 2 * GRID - 1)
         return [place * part.size // (2 * GRID) for part in question.parts]
     if question.kind == "text":
-        return [question.encode(value, _Nowhere()) for value in np.asarray(values, object)]
+        return [question.encode_answer(value, _NoBits()) for value in np.asarray(values, object)]
     if question.kind == "prefix":
         length, known = len(question.prefixes[0]), {one: i for i, one in enumerate(question.prefixes)}
         begins = [one[:length] if isinstance(one, str) else None for one in values]
@@ -98,7 +98,7 @@ def encode_many(question: Any, values: Any, rng: Keystream) -> Any:
     distinct, places = (
         np.unique(column, return_inverse=True) if column.dtype.kind in "biuU" else _number_objects(values)
     )
-    codes = [_place(question, one) for one in distinct]
+    codes = [_place_value(question, one) for one in distinct]
     found = np.array(codes, np.int64)[places.ravel()]
     lost = np.flatnonzero(found < 0)
     found[lost] = draw_below(rng, len(lost), question.size)
@@ -112,23 +112,23 @@ def _number_objects(values: Any) -> tuple[list[Any], Ints]:
     return [first[i] for i in range(len(kinds))], np.array(places, np.int64)
 
 
-def _place(question: Any, value: Any) -> int:
-    """The place of a value; -1 where it is to be drawn."""
+def _place_value(question: Any, value: Any) -> int:
+    """The place of a value; -1 if it is to be drawn at random."""
     value = value.item() if isinstance(value, np.generic) else value
-    return int(question.encode(value, _Nowhere()))
+    return int(question.encode_answer(value, _NoBits()))
 
 
-class _Nowhere(Bits):
-    """Marks what is to be drawn uniformly."""
+class _NoBits(Bits):
+    """Stands for random bits: the answer -1 marks values that are to be drawn uniformly."""
 
-    def below(self, n: int) -> int:
+    def draw_below(self, n: int) -> int:
         return -1
 
 
 # -- one function per design -------------------------------------------------------------------------------------------
 
 
-def _answer_coins(design: Coins, values: Ints, rng: Keystream) -> Ints:
+def _answer_coins(design: TwoCoins, values: Ints, rng: Keystream) -> Ints:
     truth = throw_coins(rng, len(values), design.odds - ONE, design.odds + ONE)
     return np.where(truth, values, draw_below(rng, len(values), 2))
 
@@ -140,7 +140,7 @@ def _answer_subset(design: Subset, values: Ints, rng: Keystream) -> Ints:
 
 
 def _choose_subset(design: Subset, values: Ints, rng: Keystream) -> Ints:
-    """For rows with the value in them one other less; others at or beyond the value's place move up by one."""
+    """Draw sets of the other values, one smaller where the value is inside; places from the value on move up by one."""
     n, d, s = len(values), design.size, design.chosen
     inside = throw_coins(rng, n, s * design.odds, s * design.odds + (d - s) * ONE)
     chosen = np.zeros((n, d), bool)
@@ -162,7 +162,7 @@ def _answer_hadamard(design: Hadamard, values: Ints, rng: Keystream) -> Ints:
 def _answer_hash(design: Hashed, values: Ints, rng: Keystream) -> Ints:
     a, b = 1 + draw_below(rng, len(values), design.prime - 1), draw_below(rng, len(values), design.prime)
     bins = (a * values + b) % design.prime % design.bins
-    return np.column_stack([a, b, answer_direct(design.bins, design.odds, bins, rng)])
+    return np.column_stack([a, b, answer_direct_many(design.bins, design.odds, bins, rng)])
 
 
 def _answer_projective(design: Projective, values: Ints, rng: Keystream) -> Ints:
@@ -176,7 +176,7 @@ def _answer_projective(design: Projective, values: Ints, rng: Keystream) -> Ints
     lead = (planes != 0).argmax(0)
     point = np.zeros((t, n), free.dtype)
     dot = np.zeros(n, np.int64)
-    for i in range(t):  # the coordinate at the lead is what makes the product right
+    for i in range(t):  # all coordinates but the leading one are free; that one is solved for below
         point[i] = np.where(lead > i, free[min(i, t - 2)], np.where(lead < i, free[max(i - 1, 0)], 0))
         dot += planes[i].astype(np.int64) * point[i]
     point[lead, np.arange(n)] = (np.where(near, 0, 1) - dot) % q
@@ -184,7 +184,7 @@ def _answer_projective(design: Projective, values: Ints, rng: Keystream) -> Ints
 
 
 def find_points(numbers: Ints, q: int, t: int) -> Ints:
-    """`randomise.find_point` for many: a column for each."""
+    """`randomise.find_point` for many numbers: one column for each."""
     found = np.zeros((t, len(numbers)), np.int64)
     left = numbers.copy()
     waiting = np.ones(len(numbers), bool)
@@ -205,7 +205,7 @@ def _read_digits(numbers: Ints, q: int, count: int) -> Ints:
 
 
 def number_points(points: NDArray[Any], q: int) -> Ints:
-    """`randomise.number_point` for many."""
+    """`randomise.number_point` for many points."""
     t, n = points.shape
     lead = (points != 0).argmax(0)
     inverse = np.array([0, *(pow(i, -1, q) for i in range(1, q))], np.int64)
@@ -230,12 +230,12 @@ def _answer_unary(design: Unary, values: Ints, rng: Keystream) -> Bools:
 
 def _answer_loloha(design: Loloha, values: Ints, rng: Keystream) -> Ints:
     a, b = 1 + draw_below(rng, len(values), design.prime - 1), draw_below(rng, len(values), design.prime)
-    response = answer_direct(design.bins, design.odds, (a * values + b) % design.prime % design.bins, rng)
-    return np.column_stack([a, b, answer_direct(design.bins, design.instant, response, rng)])
+    response = answer_direct_many(design.bins, design.odds, (a * values + b) % design.prime % design.bins, rng)
+    return np.column_stack([a, b, answer_direct_many(design.bins, design.instant, response, rng)])
 
 
 def _answer_rappor(design: Rappor, values: list[str], rng: Keystream) -> Bools:
-    """A row each: the cohort as a one among as many places, and then the bits."""
+    """One row per person: the cohort, one-hot, and then the bits."""
     n, whole = len(values), design.odds + ONE
     cohort = draw_below(rng, n, design.cohorts)
     shown = throw_coins(rng, n * design.size, ONE, whole).reshape(n, -1)
@@ -259,8 +259,8 @@ def _answer_bitflip(design: BitFlip, values: Ints, rng: Keystream) -> Ints:
 
 
 MAKERS: dict[type, Callable[[Any, Any, Keystream], NDArray[Any]]] = {
-    Direct: lambda design, values, rng: answer_direct(design.size, design.odds, values, rng),
-    Coins: _answer_coins,
+    Direct: lambda design, values, rng: answer_direct_many(design.size, design.odds, values, rng),
+    TwoCoins: _answer_coins,
     Subset: _answer_subset,
     Hadamard: _answer_hadamard,
     Hashed: _answer_hash,
@@ -271,4 +271,4 @@ MAKERS: dict[type, Callable[[Any, Any, Keystream], NDArray[Any]]] = {
     BitFlip: _answer_bitflip,
     **bulk_numbers.MAKERS,
 }
-"""How many reports of a design are made."""
+"""The function that makes reports of each design."""

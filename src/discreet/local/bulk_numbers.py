@@ -1,4 +1,4 @@
-"""Many answers at once of numbers and vectors: the laws of `lines`, `caps` and `cones`, drawn in vectors."""
+"""Reports of numbers and vectors of many people at once: the laws of `lines`, `caps` and `cones`, drawn in vectors."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from numpy.typing import NDArray
 from discreet.local.caps import Cap
 from discreet.local.coins import choose_mask, draw_below, draw_below_large, draw_weighted, throw_coins
 from discreet.local.cones import DIGITS, FARTHEST, Cone
-from discreet.local.lines import Hybrid, Laplace, Line, Table, Window
+from discreet.local.lines import HybridDesign, LaplaceDesign, LevelDesign, TableDesign, WindowDesign
 from discreet.local.normals import NORMAL
 from discreet.local.odds import ONE
 from discreet.local.questions import GRID
-from discreet.local.rows import residual
+from discreet.local.rows import compute_residual
 from discreet.mechanisms import samplers
 from discreet.mechanisms.keystream import Keystream
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-_BLOCK = 1 << 22  # normal numbers drawn at once
+_BLOCK = 1 << 22  # normal numbers that are drawn at once
 
 
 def encode_numbers(question: Any, values: Any) -> Ints:
-    """Places on the grid, as `question.encode` has them: a row each for vectors.
+    """Places on the grid, as `question.encode_answer` gives them; one row each for vectors.
 
-    In floats: a place may be the one beside, which is another value, and changes no promise.
+    Computed in floats, so a place may differ by one from the exact one. That is another value, and the guarantee is the
+    same.
     """
     low, high = map(float, question.ends)
     column = np.asarray(values, np.float64)
@@ -46,7 +47,7 @@ def encode_numbers(question: Any, values: Any) -> Ints:
 
 
 def encode_rows(question: Any, X: Any, y: Any) -> Ints:
-    """Products or gradients of rows, as `question.encode` has them; in floats, as `encode_numbers`."""
+    """Products or gradients of rows, as `question.encode_answer` gives them; in floats, as in `encode_numbers`."""
     low, high = (np.array([float(Fraction(end)) for end in ends]) for ends in (question.low, question.high))
     z = np.clip(np.nan_to_num(2 * (np.asarray(X, np.float64) - low) / (high - low) - 1, nan=0.0), -1, 1)
     t = encode_targets(question, np.asarray(y))
@@ -56,12 +57,12 @@ def encode_rows(question: Any, X: Any, y: Any) -> Ints:
         return np.asarray(np.rint(np.hstack(parts) * GRID), np.int64)
     unit = np.column_stack([np.ones(len(z)), z]) / np.sqrt(question.size)
     eta = unit @ np.array([float(weight) for weight in question.weights])
-    rest = np.array([residual(question.link, a, b) for a, b in zip(eta.tolist(), t.tolist(), strict=True)])
+    rest = np.array([compute_residual(question.link, a, b) for a, b in zip(eta.tolist(), t.tolist(), strict=True)])
     return np.asarray(np.trunc(rest[:, None] * unit * (GRID - question.size)), np.int64)
 
 
 def encode_targets(question: Any, y: NDArray[Any]) -> NDArray[np.float64]:
-    """Targets on [-1, 1]."""
+    """Targets, scaled to [-1, 1]."""
     if question.classes:
         return np.asarray(np.where(y == question.target[1], 1.0, np.where(y == question.target[0], -1.0, 0.0)))
     low, high = (float(Fraction(end)) for end in question.target)
@@ -72,47 +73,47 @@ def encode_targets(question: Any, y: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def round_levels(rng: Keystream, values: Ints, size: int) -> Ints:
-    """`lines.round_level` for many."""
+    """`lines.round_level` for many numbers."""
     level, rest = np.divmod((values + GRID) * (size - 1), 2 * GRID)
     return np.asarray(level + (draw_below(rng, len(values), 2 * GRID) < rest))
 
 
-def _answer_line(design: Line, values: Ints, rng: Keystream) -> Ints:
+def _answer_line(design: LevelDesign, values: Ints, rng: Keystream) -> Ints:
     return np.asarray(LINES[type(design)](design, round_levels(rng, values, design.size), rng))
 
 
-def _answer_window(design: Window, levels: Ints, rng: Keystream) -> Ints:
+def _answer_window(design: WindowDesign, levels: Ints, rng: Keystream) -> Ints:
     n, size, width = len(levels), design.size, design.width
     inside = throw_coins(rng, n, width * design.odds, width * design.odds + (size - 1) * ONE)
     near, far = levels + draw_below(rng, n, width), draw_below(rng, n, size - 1)
     return np.where(inside, near, np.where(far < levels, far, far + width))
 
 
-def _answer_table(design: Table, levels: Ints, rng: Keystream) -> Ints:
+def _answer_table(design: TableDesign, levels: Ints, rng: Keystream) -> Ints:
     whole = sum(design.rows[0])
     ends = np.cumsum(np.array(design.rows, np.int64), axis=1) + np.arange(design.size)[:, None] * whole
     drawn = draw_below_large(rng, len(levels), whole) + levels * whole
-    return np.asarray(np.searchsorted(ends.ravel(), drawn, side="right") - levels * design.cells)
+    return np.asarray(np.searchsorted(ends.ravel(), drawn, side="right") - levels * design.report_count)
 
 
-def _answer_hybrid(design: Hybrid, levels: Ints, rng: Keystream) -> Ints:
+def _answer_hybrid(design: HybridDesign, levels: Ints, rng: Keystream) -> Ints:
     n = len(levels)
     windowed = throw_coins(rng, n, design.heads, ONE)
     up = draw_below(rng, n, design.size - 1) < levels
     bit = throw_coins(rng, n, design.odds, design.odds + ONE) == up
-    return np.where(windowed, _answer_window(design.window, levels, rng), design.window.cells + bit)
+    return np.where(windowed, _answer_window(design.window, levels, rng), design.window.report_count + bit)
 
 
-def _answer_laplace(design: Laplace, levels: Ints, rng: Keystream) -> Ints:
+def _answer_laplace(design: LaplaceDesign, levels: Ints, rng: Keystream) -> Ints:
     n, farthest = len(levels), design.size + design.reach
     distance = np.minimum(1 + draw_distances(rng, n, design.odds, farthest), farthest)
     distance[throw_coins(rng, n, design.odds - ONE, design.odds + ONE)] = 0
     noise = np.where(throw_coins(rng, n, 1, 2), -distance, distance)
-    return np.clip(levels + design.reach + noise, 0, design.cells - 1)
+    return np.clip(levels + design.reach + noise, 0, design.report_count - 1)
 
 
 def draw_distances(rng: Keystream, n: int, odds: int, farthest: int) -> Ints:
-    """How many coins of odds 2^48 : odds − 2^48 show heads before a tail, `farthest` at most.
+    """The number of heads before the first tail, of coins with odds 2^48 : odds − 2^48, at most `farthest`.
 
     The binary digits of such a number are independent: digit i is 1 with probability 1/(1 + w^(2^i)), w = odds/2^48.
     """
@@ -163,15 +164,18 @@ def _answer_cone(design: Cone, values: Ints, rng: Keystream) -> Ints:
 
 
 def _answer_cones(design: Cone, values: Ints, rng: Keystream) -> Ints:
-    """Here the wanted vector alone is waited for: who draws for many tells nobody how long it took."""
+    """Draw normal vectors until one is on the wanted side of its cone.
+
+    Unlike a device, it does not wait for the other side: nobody else sees how long the draws take.
+    """
     n, d = values.shape
     squares = [int(x) for x in (values**2).sum(1)]
     direction = values.copy()
     direction[np.array(squares) == 0, 0] = 1
     tops = np.array([(GRID << 20) + isqrt(square << 40) for square in squares], np.int64)
     direction[draw_below_large(rng, n, GRID << 21) >= tops] *= -1
-    wanted = throw_coins(rng, n, *design.near)
-    # along >= γ‖v‖·2^30, in whole numbers: the least such number
+    wanted = throw_coins(rng, n, *design.near_coin)
+    # the smallest whole number that is >= γ‖v‖·2^30
     lengths = [design.gamma**2 * max(square, 1) << 2 * NORMAL - 40 for square in squares]
     least = np.array([1 + isqrt(length - 1) if length else 0 for length in lengths], np.int64)
     found, todo = np.empty((n, d), np.int64), np.arange(n)
@@ -189,10 +193,10 @@ def _answer_cones(design: Cone, values: Ints, rng: Keystream) -> Ints:
 
 
 LINES: dict[type, Any] = {
-    Window: _answer_window,
-    Table: _answer_table,
-    Hybrid: _answer_hybrid,
-    Laplace: _answer_laplace,
+    WindowDesign: _answer_window,
+    TableDesign: _answer_table,
+    HybridDesign: _answer_hybrid,
+    LaplaceDesign: _answer_laplace,
 }
 MAKERS: dict[type, Any] = {**dict.fromkeys(LINES, _answer_line), Cap: _answer_cap, Cone: _answer_cone}
-"""How many reports of a design are made."""
+"""The function that makes reports of each design."""

@@ -1,4 +1,4 @@
-"""Coins and uniform choices in vectors, exactly: what `answer_many` is drawn with, from the keystream."""
+"""Exact coins and uniform choices in vectors, from the keystream, for `answer_many`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Bools = NDArray[np.bool_]
 
 
 def throw_coins(rng: Keystream, n: int, top: int, total: int) -> Bools:
-    """`n` coins of probability top/total, exactly: 16 bits decide nearly all of them, further ones the rest.
+    """`n` coins of probability top/total, exactly: 16 bits decide nearly all of them, and further bits the rest.
 
     >>> throw_coins(Keystream.seeded(1), 3, 1, 1).tolist()
     [True, True, True]
@@ -40,18 +40,18 @@ def _throw_last(top: int, total: int, rng: Keystream) -> bool:
 
 
 def draw_below(rng: Keystream, n: int, limit: int) -> Ints:
-    """`n` whole numbers uniform on 0 .. limit-1, for limit < 2^31, exactly: multiplied, and drawn again if need be.
+    """`n` whole numbers uniform on 0 .. limit-1, for limit < 2^31, exactly: multiplication and rejection (Lemire 2019).
 
     >>> draw_below(Keystream.seeded(1), 2, 1).tolist()
     [0, 0]
     """
     if limit == 1:
         return np.zeros(n, np.int64)
-    product = _halves(rng, n) * np.uint64(limit)
+    product = _read_half_words(rng, n) * np.uint64(limit)
     uneven = np.uint64((1 << 32) % limit)
     bad = np.flatnonzero((product & _LOW) < uneven) if uneven else np.zeros(0, np.int64)
     while len(bad):
-        product[bad] = _halves(rng, len(bad)) * np.uint64(limit)
+        product[bad] = _read_half_words(rng, len(bad)) * np.uint64(limit)
         bad = bad[(product[bad] & _LOW) < uneven]
     return (product >> np.uint64(32)).view(np.int64)
 
@@ -59,13 +59,13 @@ def draw_below(rng: Keystream, n: int, limit: int) -> Ints:
 _LOW = np.uint64((1 << 32) - 1)
 
 
-def _halves(rng: Keystream, n: int) -> NDArray[np.uint64]:
+def _read_half_words(rng: Keystream, n: int) -> NDArray[np.uint64]:
     """`n` words of 32 bits."""
     return rng.u64(-(-n // 2)).view("<u4")[:n].astype(np.uint64)
 
 
 def draw_below_large(rng: Keystream, n: int, limit: int) -> Ints:
-    """`n` whole numbers uniform on 0 .. limit-1, for limit <= 2^62, exactly: drawn again if need be.
+    """`n` whole numbers uniform on 0 .. limit-1, for limit <= 2^62, exactly, by rejection.
 
     >>> int(draw_below_large(Keystream.seeded(1), 9, 1 << 50).max()) < 1 << 50
     True
@@ -80,7 +80,7 @@ def draw_below_large(rng: Keystream, n: int, limit: int) -> Ints:
 
 
 def draw_weighted(rng: Keystream, n: int, weights: tuple[int, ...]) -> Ints:
-    """`n` places, in proportion to whole weights of any size: a coin for each place, of what is left.
+    """`n` places, in proportion to whole weights of any size: one coin for each place, among those that remain.
 
     >>> draw_weighted(Keystream.seeded(1), 3, (0, 1, 0)).tolist()
     [1, 1, 1]
@@ -96,7 +96,7 @@ def draw_weighted(rng: Keystream, n: int, weights: tuple[int, ...]) -> Ints:
 
 
 def choose_mask(rng: Keystream, n: int, size: int, count: int) -> Bools:
-    """For each of `n` rows which `count` of `size` places are chosen; Floyd's algorithm in all rows at once.
+    """For each of `n` rows, `count` of `size` places chosen uniformly: Floyd's algorithm in all rows at once.
 
     >>> choose_mask(Keystream.seeded(1), 2, 5, 3).sum(1).tolist()
     [3, 3]
@@ -108,8 +108,8 @@ def choose_mask(rng: Keystream, n: int, size: int, count: int) -> Bools:
     return chosen
 
 
-def answer_direct(size: int, odds: int, values: Ints, rng: Keystream) -> Ints:
-    """`randomise.answer_direct` for many."""
+def answer_direct_many(size: int, odds: int, values: Ints, rng: Keystream) -> Ints:
+    """`randomise.answer_direct` for many values."""
     keep = throw_coins(rng, len(values), odds, odds + (size - 1) * ONE)
     others = draw_below(rng, len(values), size - 1)
     others += others >= values

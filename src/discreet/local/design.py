@@ -1,8 +1,8 @@
-"""Designs: how one of d values is reported, what that tells on average, and which design a survey should take.
+"""Designs: how one of d values is reported, the variance of the estimate, and the choice of a design for a survey.
 
-A report *supports* the values whose set it is in. A person's own value is supported with probability p, any other with
-probability q, so (share of supporting reports − q)/(p − q) is an unbiased estimate of a share, of variance
-c(1 − c)/(n(p − q)²), c the expected share of supporting reports. p and q are the fractions that are drawn by.
+A report *supports* the values whose set it is in. It supports the person's own value with probability p, any other
+with probability q. So (share of supporting reports − q)/(p − q) is an unbiased estimate of a share, with variance
+c(1 − c)/(n(p − q)²), where c is the expected share of supporting reports. p and q are exact fractions.
 
 | design | report | n·variance of a rare value at d = 100, ε = 1 |
 | --- | --- | --- |
@@ -22,6 +22,7 @@ Acharya, Sun & Zhang 2019 (Hadamard); Feldman, Nelson, Nguyen & Talwar 2022 (pro
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -31,20 +32,20 @@ from typing import Any, ClassVar
 
 from discreet.local import randomise
 from discreet.local.odds import ONE, odds_of
-from discreet.local.randomise import Bits, Report, count_points
+from discreet.local.randomise import Bits, ReportNumbers, count_points
 
-MERSENNE = (1 << 31) - 1  # the field of hashes
-_CELLS = 1 << 24  # of the table by which reports of a projective design are decoded
+MERSENNE = (1 << 31) - 1  # the prime of the field of hashes
+_CELLS = 1 << 24  # the largest table by which reports of a projective design are decoded
 
 
 @dataclass(frozen=True)
-class Design:
-    """How one of `size` values is reported.
+class Design(ABC):
+    """How one of `size` values, or a number or a vector, is reported.
 
     Parameters
     ----------
-    size : how many values there are.
-    odds : W, in 2^48ths: a set is drawn from W times as likely as chance would have it, 2^48 for none.
+    size : the number of values, levels or coordinates.
+    odds : W, in units of 2^-48: a report of the value's own set is W/2^48 times as likely as any other report.
     """
 
     size: int
@@ -55,35 +56,65 @@ class Design:
 
     def __post_init__(self) -> None:
         whole = all(_is_whole(getattr(self, f.name)) for f in fields(self))
-        if not whole or self.size < 2 or self.odds <= ONE or not self._sound():
+        if not whole or self.size < 2 or self.odds <= ONE or not self._is_sound():
             raise ValueError(f"The numbers of a design by {self.method!r} do not fit together.")
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return True
 
     @property
     def ratio(self) -> Fraction:
-        """By what factor two values' probabilities of a report differ at most."""
+        """The largest ratio of the probabilities of one report under two values; at most e^ε."""
         return Fraction(self.odds, ONE)
 
-    @property
-    def own(self) -> Fraction:
-        """p: the probability that a report supports the value that was given."""
-        raise NotImplementedError
+    @abstractmethod
+    def variance(self, share: float = 0.0) -> float:
+        """The variance of the estimate, times n."""
 
     @property
-    def other(self) -> Fraction:
-        """q: the probability that it supports another."""
-        raise NotImplementedError
+    def largest_variance(self) -> float:
+        """The largest variance of the estimate, whatever people answer; of a mean on [-1, 1]; times n."""
+        return self.variance()
+
+    @abstractmethod
+    def answer(self, value: Any, bits: Bits) -> ReportNumbers:
+        """A report of the value."""
+
+    @abstractmethod
+    def accepts(self, report: ReportNumbers) -> bool:
+        """Whether a report could have been made by this design."""
+
+    def fits(self, question: Any) -> bool:
+        """Whether the design is for this question."""
+        return question.kind in (self.kind, "below", "prefix") and self.size == question.size
+
+    def describe_numbers(self) -> dict[str, Any]:
+        """The parameters of the design, without the number of values and the odds."""
+        return {field.name: _as_lists(getattr(self, field.name)) for field in fields(self)[2:]}
+
+
+@dataclass(frozen=True)
+class ShareDesign(Design):
+    """A design whose reports support values, by which the share of each value is estimated."""
+
+    @property
+    @abstractmethod
+    def own_rate(self) -> Fraction:
+        """p: the probability that a report supports the value that was given."""
+
+    @property
+    @abstractmethod
+    def other_rate(self) -> Fraction:
+        """q: the probability that a report supports another value."""
 
     @cached_property
     def rates(self) -> tuple[float, float]:
-        """P and q."""
-        return float(self.own), float(self.other)
+        """P and q, as floats."""
+        return float(self.own_rate), float(self.other_rate)
 
     @property
-    def supported(self) -> float:
-        """How many values a report supports, on average over values."""
+    def mean_support(self) -> float:
+        """The number of values that a report supports, on average."""
         p, q = self.rates
         return p + (self.size - 1) * q
 
@@ -93,26 +124,14 @@ class Design:
         c = q + share * (p - q)
         return c * (1 - c) / (p - q) ** 2
 
-    @property
-    def spread(self) -> float:
-        """The largest variance of what is estimated, on [-1, 1] if it is a mean; times n."""
-        return self.variance()
 
-    def answer(self, value: int, bits: Bits) -> Report:
-        """A report of the value."""
-        raise NotImplementedError
+@dataclass(frozen=True)
+class MeanDesign(Design):
+    """A design whose reports stand for numbers on [-1, 1] or beyond, by which means of coordinates are estimated."""
 
-    def accepts(self, report: Report) -> bool:
-        """Whether a report could have been made by this design."""
-        raise NotImplementedError
-
-    def fits(self, question: Any) -> bool:
-        """Whether the design is for the question."""
-        return question.kind in (self.kind, "below", "prefix") and self.size == question.size
-
-    def numbers(self) -> dict[str, Any]:
-        """What the design is made of, without the number of values and the odds."""
-        return {field.name: _as_lists(getattr(self, field.name)) for field in fields(self)[2:]}
+    @abstractmethod
+    def variance(self, share: float = 0.0) -> float:
+        """The variance of the estimated mean, times n."""
 
 
 def _is_whole(value: Any) -> bool:
@@ -123,161 +142,161 @@ def _as_lists(value: Any) -> Any:
     return [_as_lists(part) for part in value] if isinstance(value, tuple) else value
 
 
-def _one_below(report: Report, limit: int) -> bool:
+def is_one_below(report: ReportNumbers, limit: int) -> bool:
     return len(report) == 1 and 0 <= report[0] < limit
 
 
-def _sorted_below(report: Report, limit: int) -> bool:
+def is_sorted_below(report: ReportNumbers, limit: int) -> bool:
     ascending = all(a < b for a, b in pairwise(report))
     return ascending and (not report or (report[0] >= 0 and report[-1] < limit))
 
 
 @dataclass(frozen=True)
-class Direct(Design):
-    """The value itself, or one of the others."""
+class Direct(ShareDesign):
+    """Randomised response: the value itself, or one of the others."""
 
     method: ClassVar[str] = "direct"
 
     @property
-    def own(self) -> Fraction:
+    def own_rate(self) -> Fraction:
         return Fraction(self.odds, self.odds + (self.size - 1) * ONE)
 
     @property
-    def other(self) -> Fraction:
+    def other_rate(self) -> Fraction:
         return Fraction(ONE, self.odds + (self.size - 1) * ONE)
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return randomise.answer_direct(bits, value, self.size, self.odds)
 
-    def accepts(self, report: Report) -> bool:
-        return _one_below(report, self.size)
+    def accepts(self, report: ReportNumbers) -> bool:
+        return is_one_below(report, self.size)
 
 
 @dataclass(frozen=True)
-class Coins(Direct):
-    """Yes or no, by two coins; the law of Warner's answer at the same odds."""
+class TwoCoins(Direct):
+    """Yes or no, by two coins; the same law as Warner's randomised response at these odds."""
 
     method: ClassVar[str] = "coins"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return self.size == 2
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return randomise.answer_coins(bits, value, self.odds)
 
 
 @dataclass(frozen=True)
-class Subset(Design):
-    """A set of `chosen` values."""
+class Subset(ShareDesign):
+    """A set of `chosen` values, likely to hold the person's own."""
 
     chosen: int = 1
     method: ClassVar[str] = "subset"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return 1 <= self.chosen < self.size
 
     @property
-    def own(self) -> Fraction:
+    def own_rate(self) -> Fraction:
         inside = self.chosen * self.odds
         return Fraction(inside, inside + (self.size - self.chosen) * ONE)
 
     @property
-    def other(self) -> Fraction:
-        return (self.chosen - self.own) / (self.size - 1)
+    def other_rate(self) -> Fraction:
+        return (self.chosen - self.own_rate) / (self.size - 1)
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return randomise.answer_subset(bits, value, self.size, self.chosen, self.odds)
 
-    def accepts(self, report: Report) -> bool:
-        return len(report) == self.chosen and _sorted_below(report, self.size)
+    def accepts(self, report: ReportNumbers) -> bool:
+        return len(report) == self.chosen and is_sorted_below(report, self.size)
 
 
 @dataclass(frozen=True)
-class Hadamard(Design):
-    """A row of a Hadamard matrix of `order` rows in which the value's column is likely to be +1."""
+class Hadamard(ShareDesign):
+    """A row of a Hadamard matrix of `order` rows, likely to have +1 in the value's column."""
 
     order: int = 4
     method: ClassVar[str] = "hadamard"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return self.order.bit_count() == 1 and self.size < self.order <= _CELLS
 
     @property
-    def own(self) -> Fraction:
+    def own_rate(self) -> Fraction:
         return Fraction(self.odds, self.odds + ONE)
 
     @property
-    def other(self) -> Fraction:
+    def other_rate(self) -> Fraction:
         return Fraction(1, 2)
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return randomise.answer_hadamard(bits, value, self.order, self.odds)
 
-    def accepts(self, report: Report) -> bool:
-        return _one_below(report, self.order)
+    def accepts(self, report: ReportNumbers) -> bool:
+        return is_one_below(report, self.order)
 
 
 @dataclass(frozen=True)
-class Projective(Design):
-    """A point of the projective space of `t` coordinates modulo the prime `q`, likely to be on the value's plane."""
+class Projective(ShareDesign):
+    """A point of the projective space of `t` coordinates modulo the prime `q`, likely on the value's hyperplane."""
 
     q: int = 2
     t: int = 2
     method: ClassVar[str] = "projective"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return is_prime(self.q) and self.t >= 2 and self.q**self.t <= _CELLS and self.size <= self.points
 
     @cached_property
     def points(self) -> int:
-        """How many there are."""
+        """The number of points."""
         return count_points(self.q, self.t)
 
     @property
-    def own(self) -> Fraction:
+    def own_rate(self) -> Fraction:
         inside = count_points(self.q, self.t - 1)
         return Fraction(inside * self.odds, inside * self.odds + (self.points - inside) * ONE)
 
     @property
-    def other(self) -> Fraction:
+    def other_rate(self) -> Fraction:
         inside, both = count_points(self.q, self.t - 1), count_points(self.q, self.t - 2)
         whole = inside * self.odds + (self.points - inside) * ONE
         return Fraction(both * self.odds + (inside - both) * ONE, whole)
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return randomise.answer_projective(bits, value, self.q, self.t, self.odds)
 
-    def accepts(self, report: Report) -> bool:
-        return _one_below(report, self.points)
+    def accepts(self, report: ReportNumbers) -> bool:
+        return is_one_below(report, self.points)
 
 
 @dataclass(frozen=True)
-class Hashed(Design):
-    """A hash x ↦ (a·x + b) mod `prime` mod `bins`, drawn by the person, and the value's bin, answered directly."""
+class Hashed(ShareDesign):
+    """A hash x ↦ (a·x + b) mod `prime` mod `bins`, drawn by the person, and the value's bin by randomised response."""
 
     bins: int = 2
     prime: int = MERSENNE
     method: ClassVar[str] = "hash"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return 2 <= self.bins <= self.prime and self.size <= self.prime <= MERSENNE and is_prime(self.prime)
 
     @property
-    def own(self) -> Fraction:
+    def own_rate(self) -> Fraction:
         return Fraction(self.odds, self.odds + (self.bins - 1) * ONE)
 
     @property
-    def other(self) -> Fraction:
-        # two different values are sent to two different residues, all pairs as likely: exact, not 1/bins
+    def other_rate(self) -> Fraction:
+        # two values have two different residues, and all such pairs are equally likely: exact, not 1/bins
         few, more = divmod(self.prime, self.bins)
         pairs = more * (few + 1) * few + (self.bins - more) * few * (few - 1)
         together = Fraction(pairs, self.prime * (self.prime - 1))
-        return together * self.own + (1 - together) * (1 - self.own) / (self.bins - 1)
+        return together * self.own_rate + (1 - together) * (1 - self.own_rate) / (self.bins - 1)
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         return randomise.answer_hash(bits, value, self.bins, self.prime, self.odds)
 
-    def accepts(self, report: Report) -> bool:
+    def accepts(self, report: ReportNumbers) -> bool:
         if len(report) != 3:
             return False
         a, b, heard = report
@@ -285,17 +304,17 @@ class Hashed(Design):
 
 
 @dataclass(frozen=True)
-class Unary(Design):
-    """A coin for each value; "oue": the own one is fair. "sue": the own one and the others are mirror images."""
+class Unary(ShareDesign):
+    """A coin for each value; "oue": the own value's coin is fair; "sue": its probability is 1 minus the others'."""
 
     symmetric: int = 0
 
     @property
     def method(self) -> str:  # type: ignore[override]
-        """Its name."""
+        """The name of the method: "sue" or "oue"."""
         return "sue" if self.symmetric else "oue"
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return self.symmetric in (0, 1)
 
     @property
@@ -303,26 +322,26 @@ class Unary(Design):
         return Fraction(self.odds, ONE) ** (2 if self.symmetric else 1)
 
     @property
-    def own(self) -> Fraction:
-        return 1 - self.other if self.symmetric else Fraction(1, 2)
+    def own_rate(self) -> Fraction:
+        return 1 - self.other_rate if self.symmetric else Fraction(1, 2)
 
     @property
-    def other(self) -> Fraction:
+    def other_rate(self) -> Fraction:
         return Fraction(ONE, self.odds + ONE)
 
-    def answer(self, value: int, bits: Bits) -> Report:
+    def answer(self, value: int, bits: Bits) -> ReportNumbers:
         whole = self.odds + ONE
         return randomise.answer_unary(
             bits, value, self.size, (self.odds, whole) if self.symmetric else (1, 2), (ONE, whole)
         )
 
-    def accepts(self, report: Report) -> bool:
-        return _sorted_below(report, self.size)
+    def accepts(self, report: ReportNumbers) -> bool:
+        return is_sorted_below(report, self.size)
 
 
 def describe_design(design: Any) -> dict[str, Any]:
-    """What a design is made of, as text and whole numbers."""
-    return {"method": design.method, "size": design.size, "odds": str(design.odds), **design.numbers()}
+    """A design as a document of text and whole numbers."""
+    return {"method": design.method, "size": design.size, "odds": str(design.odds), **design.describe_numbers()}
 
 
 # -- which design ------------------------------------------------------------------------------------------------------
@@ -330,17 +349,17 @@ def describe_design(design: Any) -> dict[str, Any]:
 METHODS = ("auto", "direct", "coins", "subset", "projective", "hash", "oue", "sue", "hadamard")
 
 
-def make_design(method: str, size: int, epsilon: Fraction) -> Design:
-    """The design of a method for so many values, its numbers chosen so that the variance is least.
+def make_design(method: str, size: int, epsilon: Fraction) -> ShareDesign:
+    """The design of a method for `size` values, with the parameters of least variance.
 
     >>> make_design("auto", 100, Fraction(1))
     Projective(size=100, odds=765128314358509, q=3, t=5)
     """
     odds = odds_of(epsilon)
-    makers: dict[str, Callable[[], Design]] = {
+    makers: dict[str, Callable[[], ShareDesign]] = {
         "auto": lambda: choose_design(size, epsilon),
         "direct": lambda: Direct(size, odds),
-        "coins": lambda: Coins(size, odds),
+        "coins": lambda: TwoCoins(size, odds),
         "subset": lambda: best_subset(size, odds),
         "projective": lambda: best_projective(size, odds),
         "hash": lambda: Hashed(size, odds, min(max(2, round(odds / ONE) + 1), MERSENNE)),
@@ -355,25 +374,25 @@ def make_design(method: str, size: int, epsilon: Fraction) -> Design:
     return makers[method]()
 
 
-def choose_design(size: int, epsilon: Fraction) -> Design:
-    """The shortest report whose variance is within 1.1 of the best subset's: a value, a point, or else the subset."""
+def choose_design(size: int, epsilon: Fraction) -> ShareDesign:
+    """The design of the shortest report (value, point or subset) with a variance within 1.1 of the best subset's."""
     odds = odds_of(epsilon)
     subset = best_subset(size, odds)
-    shorter: list[Design] = [Direct(size, odds)]
+    shorter: list[ShareDesign] = [Direct(size, odds)]
     if size > 2:
         shorter.append(best_projective(size, odds))
     return next((one for one in shorter if one.variance() <= 1.1 * subset.variance()), subset)
 
 
 def best_subset(size: int, odds: int) -> Subset:
-    """The subset selection of least variance."""
+    """The subset design of least variance."""
     middle = size / (odds / ONE + 1)
     near = {min(max(1, math.floor(middle) + step), size - 1) for step in (-1, 0, 1, 2)}
-    return min((Subset(size, odds, chosen) for chosen in sorted(near)), key=Design.variance)
+    return min((Subset(size, odds, chosen) for chosen in sorted(near)), key=ShareDesign.variance)
 
 
 def best_projective(size: int, odds: int) -> Projective:
-    """The projective design of least variance whose table is of a size to be decoded."""
+    """The projective design of least variance among those whose decoding table is small enough."""
     found = []
     for q in filter(is_prime, range(2, math.isqrt(_CELLS) + 1)):
         t = next(t for t in range(2, 64) if count_points(q, t) >= size)
@@ -383,7 +402,7 @@ def best_projective(size: int, odds: int) -> Projective:
             break
     if not found:
         raise ValueError(f"A projective design is for fewer values than {size}. Hint: method='hash'.")
-    return min(found, key=Design.variance)
+    return min(found, key=ShareDesign.variance)
 
 
 def is_prime(n: int) -> bool:

@@ -1,8 +1,8 @@
-"""Device: a person's side. It pays, answers, and answers the same survey again with the same report.
+"""Device: a person's side. It charges its budget, answers, and repeats the same report for the same survey.
 
-On the device are a ledger and a memo of its own, in one SQLite file, or in memory. Charge and report are written in one
-transaction, the charge first, before any report leaves: after a crash either both are there, or neither and nothing was
-sent; two processes that answer at once send the same report. Nothing here imports NumPy.
+A device keeps its own ledger and its reports in one SQLite file, or in memory. Charge and report are written in one
+transaction before any report leaves: after a crash either both are stored, or neither is and nothing was sent. Two
+processes that answer at once send the same report. Nothing here imports NumPy.
 
 Whether a device answers depends on which surveys it has answered, never on a value.
 """
@@ -36,7 +36,7 @@ _SCHEMA = (
     "create table if not exists charges (number integer primary key, survey text not null, name text not null,"
     " epsilon text not null, total text not null)",
     "create table if not exists memos (survey text primary key, report text not null)",
-    # what was spent stays spent, what was said stays said
+    # charges, reports and cells are append-only
     "create trigger if not exists keep before delete on charges begin select raise(abort, 'append-only'); end",
     "create trigger if not exists fix before update on charges begin select raise(abort, 'append-only'); end",
     "create trigger if not exists keep_memos before delete on memos begin select raise(abort, 'append-only'); end",
@@ -47,7 +47,7 @@ _SCHEMA = (
 
 @dataclass(frozen=True)
 class Report:
-    """What leaves a device: the digest of the survey, and a few whole numbers. No name, no time, no ε of its own.
+    """What leaves a device: the digest of the survey and a few whole numbers. It has no name, no time and no ε.
 
     >>> Report("sha256:0", (17,)).to_json()
     '{"r":[17],"survey":"sha256:0","v":1}'
@@ -61,7 +61,7 @@ class Report:
         return {"v": VERSION, "survey": self.survey, "r": list(self.numbers)}
 
     def to_json(self) -> str:
-        """What is sent: the same text for the same report."""
+        """The text that is sent; equal reports have equal texts."""
         return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
 
 
@@ -70,22 +70,22 @@ class Device:
 
     Parameters
     ----------
-    path : a file on the device; None to keep all in memory, for as long as the object lives.
-    budget : the ε that all surveys together may cost this person: a number, or a `Budget` without δ. There is no
+    path : a file on the device; None to keep everything in memory, for as long as the object lives.
+    budget : the total ε of all surveys that this person answers: a number, or a `Budget` without δ. There is no
         default. A file keeps the budget that it was made with.
 
     Notes
     -----
-    The guarantee: whatever surveys are answered, the reports together are `Pure` of the sum of their ε, which never
-    passes the budget, under replace-one of this person's answers. Surveys may be chosen after seeing reports: pure
-    costs add up.
+    The guarantee: whatever surveys are answered, all reports together are `Pure` with the sum of their ε, which never
+    exceeds the budget, under replace-one of this person's answers. Surveys may be chosen after seeing reports, because
+    pure costs add up under adaptive composition.
 
     | | |
     | --- | --- |
     | the same survey again | the same report, at no cost, whatever the value is now |
-    | a lasting survey again | a fresh report of the value's permanent response, or of the last if it is not paid for |
+    | a lasting survey again | a new report of the value's permanent response, or of the last one that was paid for |
     | a survey that does not fit into the budget | `BudgetExceeded`; nothing is charged |
-    | a value that the question does not know | as the question says: its `other`, or a value drawn uniformly |
+    | a value that the question does not list | the question's `other` value, or a value drawn uniformly |
     | a crash, kill -9, two processes | charged once, with one report |
 
     Examples
@@ -111,10 +111,10 @@ class Device:
             if not os.path.isdir(os.path.dirname(self._path)):
                 raise LedgerError(f"There is no folder {os.path.dirname(self._path)!r} for the device.")
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
-        with self._transaction() as connection:
-            self._open(connection)
+        with self._begin_transaction() as connection:
+            self._open_file(connection)
 
-    def _open(self, connection: sqlite3.Connection) -> None:
+    def _open_file(self, connection: sqlite3.Connection) -> None:
         for statement in _SCHEMA:
             connection.execute(statement)
         stored = connection.execute("select version, budget from settings").fetchone()
@@ -131,56 +131,56 @@ class Device:
 
     @property
     def budget(self) -> float:
-        """The ε that all surveys together may cost."""
+        """The total ε that all surveys may cost."""
         return float(self._budget)
 
     @property
     def spent(self) -> float:
-        """The ε that was charged."""
-        with self._transaction() as connection:
-            return float(_spent(connection))
+        """The ε that has been charged."""
+        with self._begin_transaction() as connection:
+            return float(_read_spent(connection))
 
     @property
     def left(self) -> float:
-        """The ε that is left."""
-        with self._transaction() as connection:
-            return float(self._budget - _spent(connection))
+        """The ε that remains."""
+        with self._begin_transaction() as connection:
+            return float(self._budget - _read_spent(connection))
 
     def answer(self, survey: Survey | str | dict[str, Any], value: Any) -> Report:
         """A report of the value; the same as before if this survey was answered before.
 
         Parameters
         ----------
-        survey : the survey or its JSON. It is checked to keep its promise before it is answered.
+        survey : the survey or its JSON. Its privacy guarantee is checked before it is answered.
         value : this person's answer.
         """
         survey = read_survey(survey)
         if survey.design.lasting:
-            with self._transaction() as connection:
-                return self._answer_again(connection, survey, value)
-        with self._connection() as connection:
-            known = _recall(connection, survey)
+            with self._begin_transaction() as connection:
+                return self._answer_lasting(connection, survey, value)
+        with self._open_connection() as connection:
+            known = _recall_report(connection, survey)
         if known is not None:
             return known
-        with self._transaction() as connection:
-            known = _recall(connection, survey)  # another process may have been faster
-            return self._answer(connection, survey, value) if known is None else known
+        with self._begin_transaction() as connection:
+            known = _recall_report(connection, survey)  # another process may have been faster
+            return self._answer_first(connection, survey, value) if known is None else known
 
-    def _answer(self, connection: sqlite3.Connection, survey: Survey, value: Any) -> Report:
-        self._charge(connection, survey)
-        # BOUND + PRIVATISE: the value's place, and a report of it
+    def _answer_first(self, connection: sqlite3.Connection, survey: Survey, value: Any) -> Report:
+        self._charge_survey(connection, survey)
+        # BOUND + PRIVATISE: the value becomes a whole number, and a report of it is drawn
         bits = Bits()
-        numbers = survey.design.answer(survey.question.encode(value, bits), bits)
+        numbers = survey.design.answer(survey.question.encode_answer(value, bits), bits)
         connection.execute("insert into memos values (?, ?)", (survey.digest, json.dumps(numbers)))
         return Report(survey.digest, numbers)
 
-    def _answer_again(self, connection: sqlite3.Connection, survey: Survey, value: Any) -> Report:
-        """A fresh report of the permanent response to the value's cell, or to the last cell if no other is paid for."""
+    def _answer_lasting(self, connection: sqlite3.Connection, survey: Survey, value: Any) -> Report:
+        """A new report of the permanent response to the value's cell, or to the last cell if this one is not paid."""
         design, kept = survey.design, _read_cells(connection, survey)
         if not kept:
-            self._charge(connection, survey)
-        settled = design.settle(self._keyed_bits(connection, survey, "device"))
-        cell = json.dumps(design.find_cell(survey.question.encode(value, Bits()), settled))
+            self._charge_survey(connection, survey)
+        settled = design.draw_setup(self._make_keyed_bits(connection, survey, "device"))
+        cell = json.dumps(design.find_cell(survey.question.encode_answer(value, Bits()), settled))
         if cell not in kept and len(kept) < design.cells:
             kept.append(cell)
             place = (survey.digest, len(kept), cell)
@@ -188,22 +188,22 @@ class Device:
         paid = cell if cell in kept else _read_last(connection, survey)
         if len(kept) > 1:
             connection.execute("update cells set last = (cell = ?) where survey = ?", (paid, survey.digest))
-        response = design.respond(json.loads(paid), settled, self._keyed_bits(connection, survey, paid))
-        return Report(survey.digest, design.repeat(response, settled, Bits()))
+        response = design.draw_response(json.loads(paid), settled, self._make_keyed_bits(connection, survey, paid))
+        return Report(survey.digest, design.draw_report(response, settled, Bits()))
 
-    def _keyed_bits(self, connection: sqlite3.Connection, survey: Survey, what: str) -> Bits:
-        """Bits by the device's secret, the survey and the cell: the same each time, others for other cells."""
+    def _make_keyed_bits(self, connection: sqlite3.Connection, survey: Survey, what: str) -> Bits:
+        """Pseudo-random bits from the device's secret, the survey and the cell: the same each time for a cell."""
         secret = connection.execute("select secret from settings").fetchone()[0]
         name, numbers = f"{survey.digest}\0{what}".encode(), count()
 
-        def read(size: int) -> bytes:
+        def read_bytes(size: int) -> bytes:
             blocks = (hmac.digest(secret, name + next(numbers).to_bytes(8, "big"), "sha256") for _ in range(size // 32))
             return b"".join(blocks)
 
-        return Bits(read)
+        return Bits(read_bytes)
 
-    def _charge(self, connection: sqlite3.Connection, survey: Survey) -> None:
-        spent = _spent(connection)
+    def _charge_survey(self, connection: sqlite3.Connection, survey: Survey) -> None:
+        spent = _read_spent(connection)
         left = self._budget - spent
         if survey.lifetime > left:
             raise BudgetExceeded(
@@ -216,9 +216,9 @@ class Device:
         )
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """A connection of which nobody else writes; committed to disk when left, undone when an error leaves it."""
-        with self._connection() as connection:
+    def _begin_transaction(self) -> Iterator[sqlite3.Connection]:
+        """A connection while no other process writes; committed to disk at the end, and rolled back after an error."""
+        with self._open_connection() as connection:
             connection.execute("begin immediate")
             try:
                 yield connection
@@ -229,7 +229,7 @@ class Device:
                 raise
 
     @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
+    def _open_connection(self) -> Iterator[sqlite3.Connection]:
         if self._memory is not None:
             if os.getpid() != self._process:
                 raise LedgerError("This device in memory belongs to the process that made it. Hint: give it a file.")
@@ -254,7 +254,7 @@ class Device:
         raise TypeError("A Device cannot be copied or pickled: two copies would spend one budget twice.")
 
 
-def _spent(connection: sqlite3.Connection) -> Fraction:
+def _read_spent(connection: sqlite3.Connection) -> Fraction:
     last = connection.execute("select total from charges order by number desc limit 1").fetchone()
     return Fraction(last[0]) if last else Fraction(0)
 
@@ -269,13 +269,13 @@ def _read_last(connection: sqlite3.Connection, survey: Survey) -> str:
     return str(found.fetchone()[0])
 
 
-def _recall(connection: sqlite3.Connection, survey: Survey) -> Report | None:
+def _recall_report(connection: sqlite3.Connection, survey: Survey) -> Report | None:
     known = connection.execute("select report from memos where survey = ?", (survey.digest,)).fetchone()
     return None if known is None else Report(survey.digest, tuple(json.loads(known[0])))
 
 
 def read_budget(budget: Any) -> Fraction:
-    """The ε of a budget, as it was written.
+    """The ε of a budget, as an exact fraction of its decimal.
 
     >>> read_budget(4), read_budget(0.3)
     (Fraction(4, 1), Fraction(3, 10))
@@ -285,5 +285,5 @@ def read_budget(budget: Any) -> Fraction:
     if not real or not 0 < number < float("inf"):
         raise ValueError(f"The `budget` of a device must be a finite number > 0. Got {number!r}.")
     if getattr(budget, "delta", 0):
-        raise ValueError("The `budget` of a device has no delta: what devices promise is pure.")
+        raise ValueError("The `budget` of a device has no delta: its guarantee is pure.")
     return number if isinstance(number, Fraction) else Fraction(str(number))

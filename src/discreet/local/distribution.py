@@ -1,6 +1,6 @@
-"""A distribution from reports: by expectation-maximisation from windows, from a tree of shares, or by bisection.
+"""The distribution of a number, from reports: from windows by expectation-maximisation, from a tree, or by bisection.
 
-| way | report | mean rank error of quartiles, 100,000 people, ε = 0.5, 1, 2 |
+| method | report | mean rank error of quartiles, 100,000 people, ε = 0.5, 1, 2 |
 | --- | --- | --- |
 | windows ("square wave") and smoothed EM | a place | 0.011, 0.006, 0.003 |
 | a tree of shares, made consistent | a node of one level | 0.029, 0.006, 0.003 |
@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.lines import Window
+from discreet.local.lines import WindowDesign
 
 Floats = NDArray[np.float64]
 
 _ROUNDS = 1000
-_CLOSE = 1e-3  # of the likelihood, where rounds end
+_CLOSE = 1e-3  # rounds end when the log-likelihood grows by less than this, in units of near/far/n
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class Distribution:
 
     Attributes
     ----------
-    edges : of the cells.
-    mass : the share of each; they are within 0 and 1 and add up to 1. They are no unbiased estimates: no interval.
+    edges : the edges of the cells.
+    mass : the share of each cell, within 0 and 1, with sum 1. These estimates are biased, so they have no interval.
     """
 
     edges: Floats
@@ -43,36 +43,39 @@ class Distribution:
         return np.asarray(np.interp(x, self.edges, np.concatenate([[0.0], np.cumsum(self.mass)])))
 
     def quantile(self, p: Any) -> Floats:
-        """Where the share of people below is p."""
+        """The number below which a share p of people lies."""
         total = np.concatenate([[0.0], np.cumsum(self.mass)])
         rising = np.concatenate([[True], np.diff(total) > 0])
         return np.asarray(np.interp(p, total[rising], self.edges[rising]))
 
     @property
     def mean(self) -> float:
-        """The mean."""
+        """The mean, with each cell's share at its middle."""
         return float(self.mass @ (self.edges[1:] + self.edges[:-1]) / 2)
 
 
-def reconstruct(counts: NDArray[Any], design: Window) -> Floats:
-    """Shares of levels from counts of places: expectation-maximisation, smoothed after each step.
+def reconstruct_shares(counts: NDArray[Any], design: WindowDesign) -> Floats:
+    """Shares of levels from counts of reports: expectation-maximisation, smoothed after each step.
 
     >>> from discreet.local.odds import ONE
     >>> counts = np.array([5, 40, 5, 5])
-    >>> int(reconstruct(counts, Window(4, 20 * ONE, 1)).argmax())
+    >>> int(reconstruct_shares(counts, WindowDesign(4, 20 * ONE, 1)).argmax())
     1
     """
     size, width, n = design.size, design.width, int(counts.sum())
     near, far = float(design.inside) / width, float(1 - design.inside) / (size - 1)
     seen, shares, before = counts / n, np.full(size, 1 / size), -np.inf
-    starts, ends = np.maximum(0, np.arange(design.cells) - width + 1), np.minimum(size, np.arange(design.cells) + 1)
+    starts, ends = (
+        np.maximum(0, np.arange(design.report_count) - width + 1),
+        np.minimum(size, np.arange(design.report_count) + 1),
+    )
     levels = np.arange(size)
     for _ in range(_ROUNDS):
         total = np.concatenate([[0.0], np.cumsum(shares)])
         expected = far + (near - far) * (total[ends] - total[starts])
         ratio = np.concatenate([[0.0], np.cumsum(seen / expected)])
         shares = shares * (far * ratio[-1] + (near - far) * (ratio[levels + width] - ratio[levels]))
-        shares = smooth(shares / shares.sum())
+        shares = smooth_shares(shares / shares.sum())
         likelihood = float(seen @ np.log(expected))
         if abs(likelihood - before) < _CLOSE / n * near / far:
             break
@@ -80,13 +83,13 @@ def reconstruct(counts: NDArray[Any], design: Window) -> Floats:
     return np.asarray(shares)
 
 
-def smooth(shares: Floats) -> Floats:
-    """Each share with half of the weight, its neighbours with a quarter each."""
+def smooth_shares(shares: Floats) -> Floats:
+    """Each share with weight one half, and its neighbours with a quarter each."""
     return np.asarray(np.convolve(np.concatenate([shares[:1], shares, shares[-1:]]), [0.25, 0.5, 0.25], "valid"))
 
 
 def make_consistent(levels: list[Floats], base: int) -> Floats:
-    """Shares of leaves from noisy shares of all nodes of a tree: the weighted mean upwards, the difference downwards.
+    """Shares of leaves from noisy shares of all nodes of a tree: weighted means upwards, differences downwards.
 
     >>> make_consistent([np.array([0.5, 0.5]), np.array([0.3, 0.1, 0.4, 0.2])], 2).round(3).tolist()
     [0.333, 0.133, 0.367, 0.167]
@@ -102,10 +105,10 @@ def make_consistent(levels: list[Floats], base: int) -> Floats:
     return found
 
 
-def rise(shares: Floats) -> Floats:
-    """Shares whose sums rise from 0 to 1: half way between the least such sums above and the largest below.
+def make_rising(shares: Floats) -> Floats:
+    """Shares whose cumulative sums rise from 0 to 1: the mean of the nearest rising sums above and below.
 
-    >>> rise(np.array([0.5, -0.1, 0.6])).round(3).tolist()
+    >>> make_rising(np.array([0.5, -0.1, 0.6])).round(3).tolist()
     [0.45, 0.0, 0.55]
     """
     sums = np.clip(np.cumsum(shares), 0, 1)
@@ -115,15 +118,15 @@ def rise(shares: Floats) -> Floats:
 
 
 class Bisection:
-    """One quantile in rounds: in each, other people say whether their number is below a threshold.
+    """One quantile, in rounds: in each round other people report whether their number is below a threshold.
 
     Parameters
     ----------
-    name : of the surveys.
+    name : the name of the surveys.
     low, high : public bounds.
-    p : which quantile.
-    epsilon : the promise to each person; nobody is asked twice.
-    rounds : how many times the range is halved.
+    p : the rank of the quantile.
+    epsilon : the privacy guarantee for each person; nobody is asked twice.
+    rounds : the number of times that the range is halved.
 
     Examples
     --------
@@ -141,22 +144,22 @@ class Bisection:
     def __init__(self, name: str, low: float, high: float, p: float, epsilon: Any, rounds: int = 10) -> None:
         if not 0 < p < 1:
             raise ValueError(f"The `p` of a quantile must be within (0, 1). Got {p!r}.")
-        self.name, self.p, self.epsilon, self.left = name, p, epsilon, rounds
+        self.name, self.p, self.epsilon, self.rounds_left = name, p, epsilon, rounds
         self._low, self._high = float(low), float(high)
 
     @property
     def value(self) -> float:
-        """The middle of what is left."""
+        """The middle of the remaining range."""
         return (self._low + self._high) / 2
 
     @property
     def survey(self) -> Any:
-        """What the people of this round are asked."""
+        """The survey of this round."""
         from discreet.local.survey import Survey
 
-        if self.left < 1:
+        if self.rounds_left < 1:
             raise ValueError("All rounds of this bisection are over.")
-        return Survey.below(f"{self.name}, {self.left} rounds left", self.value, self.epsilon)
+        return Survey.below(f"{self.name}, {self.rounds_left} rounds left", self.value, self.epsilon)
 
     def learn(self, tally: Any) -> None:
         """Halve the range by the reports of this round."""
@@ -164,4 +167,4 @@ class Bisection:
             raise ValueError("This estimate is not of the survey of this round.")
         below = float(tally.value[1]) >= self.p
         self._low, self._high = (self._low, self.value) if below else (self.value, self._high)
-        self.left -= 1
+        self.rounds_left -= 1

@@ -1,4 +1,4 @@
-"""Heavy hitters: the commonest texts, letter by letter; in each round other people say which prefix theirs has.
+"""Heavy hitters: the most common texts, letter by letter; in each round other people report their text's prefix.
 
 Reference: Wang, Li & Jha 2019 (prefix extension).
 """
@@ -13,25 +13,26 @@ import numpy as np
 
 from discreet.local.methods import make_design_for
 from discreet.local.odds import read_epsilon
-from discreet.local.questions import Prefix
+from discreet.local.questions import PrefixQuestion
 from discreet.local.survey import Survey
 
 
 class HeavyHitters:
-    """The commonest texts of an open vocabulary, in rounds.
+    """The most common texts of an open vocabulary, found in rounds.
 
     Parameters
     ----------
-    name : of the surveys.
-    alphabet : the letters that texts are made of; "01" for bits.
-    length : how many letters are looked at.
-    epsilon : the promise to each person. Nobody is asked in two rounds.
-    top : how many prefixes are kept after each round.
-    step : by how many letters prefixes grow; the first are as long as has at most `top`·letters^step of them.
+    name : the name of the surveys.
+    alphabet : the letters of texts; "01" for bits.
+    length : the number of letters of a text that are used.
+    epsilon : the privacy guarantee for each person. Nobody is asked in two rounds.
+    top : the number of prefixes that are kept after each round.
+    step : the number of letters by which prefixes grow. The first prefixes are as long as possible, with at most
+        `top`·letters^step of them.
 
     Notes
     -----
-    Each round is a `Survey` of one of some prefixes, or none of them: `Pure(epsilon)` for its people.
+    Each round is a `Survey` with one choice among the prefixes, or none of them: `Pure(epsilon)` for its people.
 
     Examples
     --------
@@ -39,11 +40,11 @@ class HeavyHitters:
     >>> words = np.random.default_rng(0).choice(["abba", "abab", "baaa"], 30_000, p=[0.6, 0.3, 0.1])
     >>> search = HeavyHitters("word", "ab", 4, epsilon=2, top=2, step=1)
     >>> groups = iter(np.array_split(words, search.rounds))
-    >>> while search.left:
+    >>> while search.rounds_left:
     ...     tally = Estimate(search.survey)
     ...     tally.add_many(answer_many(search.survey, next(groups).tolist()))
     ...     search.learn(tally)
-    >>> [text for text, share, std in search.found]
+    >>> [text for text, share, std in search.found_texts]
     ['abba', 'abab']
     """
 
@@ -63,28 +64,28 @@ class HeavyHitters:
 
     @property
     def rounds(self) -> int:
-        """How many there are."""
+        """The number of rounds."""
         return len(self._lengths)
 
     @property
-    def left(self) -> int:
-        """How many are left."""
+    def rounds_left(self) -> int:
+        """The number of rounds that remain."""
         return self.rounds - self._done
 
     @property
     def survey(self) -> Survey:
-        """What the people of this round are asked."""
-        if not self.left:
+        """The survey of this round."""
+        if not self.rounds_left:
             raise ValueError("All rounds of this search are over.")
         prefixes = [text for text, *_ in self._kept]
         while len(prefixes[0]) < self._lengths[self._done]:
             prefixes = [prefix + letter for prefix in prefixes for letter in self.alphabet]
-        question = Prefix(tuple(prefixes))
+        question = PrefixQuestion(tuple(prefixes))
         design = make_design_for(question, self.epsilon)
         return Survey(f"{self.name}, {self._lengths[self._done]} letters", question, self.epsilon, design)
 
     def learn(self, tally: Any) -> None:
-        """Keep the commonest prefixes by the reports of this round."""
+        """Keep the most common prefixes, by the reports of this round."""
         survey = self.survey
         if tally.survey.digest != survey.digest:
             raise ValueError("This estimate is not of the survey of this round.")
@@ -94,19 +95,19 @@ class HeavyHitters:
         self._done += 1
 
     @property
-    def found(self) -> list[tuple[str, float, float]]:
-        """Texts, their shares and standard deviations, the commonest first; those that are told from noise."""
+    def found_texts(self) -> list[tuple[str, float, float]]:
+        """The texts that stand out from the noise, with shares and standard deviations, the most common first."""
         z = NormalDist().inv_cdf(1 - 0.025 / max(1, len(self._kept)))
         return [one for one in self._kept if one[1] > z * one[2]]
 
     def smallest_share(self, people: int) -> float:
-        """The smallest share that so many people can be expected to show, in groups of one size: of public numbers.
+        """The smallest share that this many people, in groups of equal size, can reveal; from public numbers only.
 
         >>> search = HeavyHitters("word", "01", 48, epsilon=1, top=16, step=4)
         >>> [round(search.smallest_share(n), 3) for n in (100_000, 10_000_000)]
         [0.086, 0.009]
         """
         size = self.top * len(self.alphabet) ** self.step
-        variance = make_design_for(Prefix(tuple(f"{i:09}" for i in range(size))), self.epsilon).variance()
+        variance = make_design_for(PrefixQuestion(tuple(f"{i:09}" for i in range(size))), self.epsilon).variance()
         z = NormalDist().inv_cdf(1 - 0.025 / self.top) + NormalDist().inv_cdf(0.9)
         return float(z * (variance / max(1, people // self.rounds)) ** 0.5)

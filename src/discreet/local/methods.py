@@ -1,4 +1,4 @@
-"""All designs by name: reading them from a document, and making them for a question."""
+"""All designs by name: reading one from a document, and making one for a question."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.local.design import Design
 from discreet.local.odds import ONE, odds_of
 
 if TYPE_CHECKING:
-    from discreet.local.lines import Window
+    from discreet.local.lines import WindowDesign
     from discreet.local.several import OneOf
 
 DESIGNS = {
@@ -23,11 +23,11 @@ DESIGNS = {
     "cone": "cones",
     "one": "several",
 }
-"""The module of each design: a device imports those that it is asked for."""
+"""The module of each design: a device imports only those that it needs."""
 
 
 def find_design(method: str) -> Any:
-    """The class of a design.
+    """The class of the design with this method.
 
     >>> find_design("cap").__name__
     'Cap'
@@ -39,7 +39,7 @@ def find_design(method: str) -> Any:
 
 
 def read_design(document: dict[str, Any]) -> Design:
-    """The design of a document."""
+    """The design that a document describes."""
     numbers = dict(document)
     if "parts" in numbers:
         numbers["parts"] = tuple(read_design(part) for part in numbers["parts"])
@@ -49,7 +49,7 @@ def read_design(document: dict[str, Any]) -> Design:
 
 
 def make_number_design(method: str, epsilon: Fraction) -> Design:
-    """The design of a method for one number; one bit below ε = 1, the table of least variance from there on."""
+    """The design of a method for one number; "auto" is one bit below ε = 1, and else the table of least variance."""
     from discreet.local import tables
     from discreet.local.caps import best_cap
 
@@ -61,11 +61,11 @@ def make_number_design(method: str, epsilon: Fraction) -> Design:
         "hybrid": lambda: tables.best_hybrid(epsilon),
         "laplace": lambda: tables.best_laplace(epsilon),
     }
-    return _pick(makers, method, "a number")
+    return _call_maker(makers, method, "a number")
 
 
 def make_vector_design(method: str, size: int, shape: str, epsilon: Fraction) -> Design:
-    """The design of a method for several numbers: the best cap of the cube, or the best cone of the ball."""
+    """The design of a method for a vector; "auto" is the best cap of the cube, or the best cone of the ball."""
     from discreet.local.caps import Cap, best_cap, half_cube
     from discreet.local.cones import Cone, best_cone
 
@@ -83,11 +83,11 @@ def make_vector_design(method: str, size: int, shape: str, epsilon: Fraction) ->
             "privunitg": lambda: best_cone(size, odds),
             "hemisphere": lambda: Cone(size, odds),
         }
-    return _pick(makers, method, f"a vector of a {shape}")
+    return _call_maker(makers, method, f"a vector of a {shape}")
 
 
 def make_design_for(question: Any, epsilon: Fraction) -> Design:
-    """The design that `auto` takes for a question."""
+    """The default design for a question."""
     if question.kind == "number":
         return make_number_design("auto", epsilon)
     if question.kind == "vector":
@@ -96,29 +96,29 @@ def make_design_for(question: Any, epsilon: Fraction) -> Design:
 
 
 def make_row_design(question: Any, epsilon: Fraction) -> Design:
-    """The design for products or gradients of a row."""
+    """The default design for products or gradients of a row."""
     return make_vector_design("auto", question.size, "ball" if question.kind == "gradient" else "cube", epsilon)
 
 
 def make_one_of(question: Any, epsilon: Fraction) -> OneOf:
-    """One of the parts of a question, with the whole ε."""
+    """A design that answers one of the parts of a question, with the whole ε."""
     from discreet.local.several import OneOf
 
     parts = tuple(make_design_for(part, epsilon) for part in question.parts)
     return OneOf(len(parts), max(part.odds for part in parts), parts)
 
 
-def make_square_wave(levels: int, epsilon: Fraction) -> Window:
-    """The window by which most is told of a distribution: Li et al. 2020."""
-    from discreet.local.lines import Window
+def make_square_wave(levels: int, epsilon: Fraction) -> WindowDesign:
+    """The window that is best for estimating a distribution: Li et al. 2020."""
+    from discreet.local.lines import WindowDesign
 
     odds, rate = odds_of(epsilon), float(epsilon)
     power = odds / ONE
     half = (rate * power - power + 1) / (2 * power * (power - 1 - rate))
-    return Window(levels, odds, 2 * int(half * levels) + 1)
+    return WindowDesign(levels, odds, 2 * int(half * levels) + 1)
 
 
-def _pick(makers: dict[str, Callable[[], Design]], method: str, what: str) -> Design:
+def _call_maker(makers: dict[str, Callable[[], Design]], method: str, what: str) -> Design:
     if method not in makers:
         raise ValueError(f"The `method` of {what} must be one of {', '.join(makers)}. Got {method!r}.")
     return makers[method]()

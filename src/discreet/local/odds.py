@@ -1,7 +1,7 @@
-"""Odds as whole numbers: e^ε rounded down, so that what a coin promises is never less than what is stated.
+"""Odds as whole numbers: e^ε rounded down, so that a coin never exceeds the stated ε.
 
-A promise ε is kept as the decimal that a person wrote. What decides on a device is W = ⌊2^48·e^ε⌋ alone: a coin of odds
-W : 2^48 keeps ln(W/2^48) ≤ ε, short of it by less than 4e-15. The same few lines in whole numbers are in `client.js`.
+ε is kept as the decimal that a person wrote. A device only uses W = ⌊2^48·e^ε⌋: a coin of odds W : 2^48 has
+ln(W/2^48) ≤ ε, smaller by less than 4e-15. `client.js` has the same few lines in whole numbers.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 
 SHIFT = 48
 ONE = 1 << SHIFT
-LARGEST = 16  # beyond, e^ε is no promise that anybody should be asked to accept
-_GUARD = 64  # further bits in which the series is summed
+LARGEST = 16  # a larger ε is no protection that anybody should be asked to accept
+_GUARD = 64  # extra bits in which the series is summed
 
 
 def read_epsilon(value: Any) -> Fraction:
-    """The promise as an exact fraction: the decimal as it was written.
+    """ε as an exact fraction of its decimal.
 
     >>> read_epsilon(0.1), read_epsilon("2.5"), read_epsilon(1)
     (Fraction(1, 10), Fraction(5, 2), Fraction(1, 1))
@@ -32,7 +32,7 @@ def read_epsilon(value: Any) -> Fraction:
 
 
 def write_epsilon(epsilon: Fraction) -> str:
-    """The promise as text that `read_epsilon` reads.
+    """ε as text that `read_epsilon` reads.
 
     >>> write_epsilon(Fraction(1, 10)), write_epsilon(Fraction(3)), write_epsilon(Fraction(1, 3))
     ('0.1', '3', '1/3')
@@ -42,9 +42,9 @@ def write_epsilon(epsilon: Fraction) -> str:
 
 
 def odds_of(epsilon: Fraction, shift: int = SHIFT) -> int:
-    """⌊2^shift·e^ε⌋ or, hardly ever, one less; never more.
+    """⌊2^shift·e^ε⌋ or, very rarely, one less; never more.
 
-    The partial sums of Σ εⁱ/i! lie below e^ε, and so do they when each term is rounded down.
+    The partial sums of Σ εⁱ/i! are below e^ε, also when each term is rounded down.
 
     >>> odds_of(Fraction(1)), odds_of(Fraction(0)) == ONE
     (765128314358509, True)

@@ -1,7 +1,7 @@
-"""BOUND on the device: what a question is about, and the whole number that stands for what a person says.
+"""Questions, and BOUND on the device: the whole number that stands for a person's answer.
 
-A value outside of the question never raises, for an error is an answer too: it counts as the public "other" value, or
-as one drawn uniformly.
+A value that the question does not list never raises, because an error would reveal something. It is replaced by the
+public "other" value, or by a value drawn uniformly.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ from discreet.local.randomise import Bits
 
 Value = str | int | bool
 
-GRID = 1 << 20  # numbers are places from -GRID to GRID
-LARGEST_WHOLE = (1 << 53) - 1  # of whole numbers that JavaScript knows
+GRID = 1 << 20  # numbers become places from -GRID to GRID
+LARGEST_WHOLE = (1 << 53) - 1  # the largest exact whole number of JavaScript
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One of some values.
+class ChoiceQuestion:
+    """A choice of one value.
 
     Parameters
     ----------
-    values : text, whole numbers or True and False; no two alike.
-    other : the value that stands for everything else; without it, what is none of the values counts as one of them,
-        drawn uniformly.
+    values : text, whole numbers or True and False; all different.
+    other : the value that stands for everything else; if None, an unknown value is replaced by a random one.
 
-    >>> Choice(("A", "B", "other"), other="other").encode("C", Bits())
+    >>> ChoiceQuestion(("A", "B", "other"), other="other").encode_answer("C", Bits())
     2
     """
 
@@ -45,20 +44,20 @@ class Choice:
             raise ValueError("The `values` of a choice must be two or more: text, whole numbers, or True and False.")
         if len(set(map(json.dumps, self.values))) < len(self.values):
             raise ValueError("The `values` of a choice must differ from each other.")
-        if self.other is not None and _find(self.values, self.other) is None:
+        if self.other is not None and find_value(self.values, self.other) is None:
             raise ValueError(f"The `other` of a choice must be one of its values. Got {self.other!r}.")
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self.values)
 
-    def encode(self, value: Any, bits: Bits) -> int:
+    def encode_answer(self, value: Any, bits: Bits) -> int:
         """The place of the value."""
-        place = _find(self.values, value)
+        place = find_value(self.values, value)
         if place is None and self.other is not None:
-            place = _find(self.values, self.other)
-        return bits.below(self.size) if place is None else place
+            place = find_value(self.values, self.other)
+        return bits.draw_below(self.size) if place is None else place
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary."""
@@ -67,20 +66,21 @@ class Choice:
 
 def _is_plain(value: Any) -> bool:
     if isinstance(value, str):
-        return not any(0xD800 <= ord(letter) < 0xE000 for letter in value)  # what no file can hold
+        return not any(0xD800 <= ord(letter) < 0xE000 for letter in value)  # surrogates cannot be written to a file
     return type(value) in (int, bool) and abs(value) <= LARGEST_WHOLE
 
 
-def _find(values: tuple[Value, ...], value: Any) -> int | None:
-    """The place of a value; True is not 1."""
+def find_value(values: tuple[Value, ...], value: Any) -> int | None:
+    """The place of a value, or None; True is not 1."""
     return next((i for i, one in enumerate(values) if type(one) is type(value) and one == value), None)
 
 
 @dataclass(frozen=True)
-class Number:
-    """A number within public bounds; what is beyond them counts as the bound, what is no number as the middle.
+class NumberQuestion:
+    """A number within public bounds; numbers outside are clipped, and anything else counts as the middle.
 
-    >>> Number("0", "10").encode(5, Bits()), Number("0", "10").encode(1e300, Bits()) == GRID
+    >>> question = NumberQuestion("0", "10")
+    >>> question.encode_answer(5, Bits()), question.encode_answer(1e300, Bits()) == GRID
     (0, True)
     """
 
@@ -100,12 +100,12 @@ class Number:
         """The bounds."""
         return Fraction(self.low), Fraction(self.high)
 
-    def encode(self, value: Any, bits: Bits) -> int:
-        """Its place on a grid from -GRID to GRID."""
+    def encode_answer(self, value: Any, bits: Bits) -> int:
+        """The place of a number on a grid from -GRID to GRID."""
         return place_number(value, *self.ends)
 
-    def decode(self, value: Any) -> Any:
-        """Of a number on [-1, 1] or beyond, the number between or beyond the bounds."""
+    def decode_mean(self, value: Any) -> Any:
+        """A mean on [-1, 1] or beyond, in the units of the bounds."""
         low, high = map(float, self.ends)
         return (low + high) / 2 + (high - low) / 2 * value
 
@@ -115,11 +115,11 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Vector:
+class VectorQuestion:
     """`size` numbers: each within public bounds ("cube"), or all together no longer than `high` ("ball").
 
-    What is no list of so many numbers counts as the centre, as does what is no number in it; what is too long is
-    shortened.
+    A value that is not a list of `size` numbers counts as the centre, as does an entry that is not a number; a vector
+    that is too long is shortened.
     """
 
     size: int
@@ -143,8 +143,8 @@ class Vector:
         """The bounds of each number."""
         return Fraction(self.low), Fraction(self.high)
 
-    def encode(self, value: Any, bits: Bits) -> tuple[int, ...]:
-        """The places of its numbers on a grid from -GRID to GRID, in the unit ball if it is one."""
+    def encode_answer(self, value: Any, bits: Bits) -> tuple[int, ...]:
+        """The places of the numbers on a grid from -GRID to GRID; in a ball, within the unit ball."""
         parts = list(value) if hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict)) else []
         low, high = self.ends
         places = [place_number(part, low, high) for part in parts] if len(parts) == self.size else [0] * self.size
@@ -154,8 +154,8 @@ class Vector:
                 places = [x * GRID // longest if x >= 0 else -(-x * GRID // longest) for x in places]
         return tuple(places)
 
-    def decode(self, value: Any) -> Any:
-        """Of numbers on [-1, 1] or beyond, those of the vector."""
+    def decode_mean(self, value: Any) -> Any:
+        """A mean vector on [-1, 1] or beyond, in the units of the bounds."""
         low, high = map(float, self.ends)
         return (low + high) / 2 + (high - low) / 2 * value
 
@@ -165,8 +165,8 @@ class Vector:
 
 
 @dataclass(frozen=True)
-class Below:
-    """Whether a number is below a public threshold; what is no number is not."""
+class BelowQuestion:
+    """Whether a number is below a public threshold; anything that is not a number is not below."""
 
     threshold: str
     kind: ClassVar[str] = "below"
@@ -177,8 +177,8 @@ class Below:
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", write_bound("threshold", self.threshold))
 
-    def encode(self, value: Any, bits: Bits) -> int:
-        """1 if it is."""
+    def encode_answer(self, value: Any, bits: Bits) -> int:
+        """1 if the number is below the threshold, else 0."""
         number = read_number(value)
         return int(number is not None and number < Fraction(self.threshold))
 
@@ -188,8 +188,8 @@ class Below:
 
 
 @dataclass(frozen=True)
-class Tree:
-    """A number within public bounds, as its cell in each of `depth` divisions, each `base` times as fine."""
+class TreeQuestion:
+    """A number within public bounds, as its cell in each of `depth` divisions, each `base` times finer."""
 
     low: str
     high: str
@@ -199,8 +199,8 @@ class Tree:
     measure: ClassVar[str] = "share"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", Number(self.low, self.high).low)
-        object.__setattr__(self, "high", Number(self.low, self.high).high)
+        object.__setattr__(self, "low", NumberQuestion(self.low, self.high).low)
+        object.__setattr__(self, "high", NumberQuestion(self.low, self.high).high)
         if not (type(self.base) is type(self.depth) is int and self.base > 1 and 1 <= self.depth <= 16):
             raise ValueError("The `base` and `depth` of a tree must be whole numbers, base > 1, depth within [1, 16].")
         if self.base**self.depth > 1 << 16:
@@ -212,12 +212,12 @@ class Tree:
         return Fraction(self.low), Fraction(self.high)
 
     @property
-    def parts(self) -> tuple[Choice, ...]:
+    def parts(self) -> tuple[ChoiceQuestion, ...]:
         """Each division as a question."""
-        return tuple(Choice(tuple(range(self.base**level))) for level in range(1, self.depth + 1))
+        return tuple(ChoiceQuestion(tuple(range(self.base**level))) for level in range(1, self.depth + 1))
 
-    def encode(self, value: Any, bits: Bits) -> tuple[int, ...]:
-        """Its cell in each division."""
+    def encode_answer(self, value: Any, bits: Bits) -> tuple[int, ...]:
+        """The cell of the number in each division."""
         place = min(place_number(value, *self.ends) + GRID, 2 * GRID - 1)
         return tuple(place * self.base**level // (2 * GRID) for level in range(1, self.depth + 1))
 
@@ -227,7 +227,7 @@ class Tree:
 
 
 @dataclass(frozen=True)
-class Several:
+class SeveralQuestions:
     """Several questions, each with a name; the answer is a dictionary."""
 
     names: tuple[str, ...]
@@ -245,10 +245,12 @@ class Several:
         if any(part.kind in ("several", "tree") for part in self.parts):
             raise ValueError("A question of several is a choice, a number, a vector or a threshold.")
 
-    def encode(self, value: Any, bits: Bits) -> tuple[Any, ...]:
-        """The answer to each, of a dictionary; what is not there is no value."""
+    def encode_answer(self, value: Any, bits: Bits) -> tuple[Any, ...]:
+        """The code of the answer to each question, from a dictionary; a missing answer counts as an unknown value."""
         answers = value if isinstance(value, dict) else {}
-        return tuple(part.encode(answers.get(name), bits) for name, part in zip(self.names, self.parts, strict=True))
+        return tuple(
+            part.encode_answer(answers.get(name), bits) for name, part in zip(self.names, self.parts, strict=True)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary."""
@@ -256,13 +258,13 @@ class Several:
 
 
 @dataclass(frozen=True)
-class Text:
-    """Any text; what is none counts as the empty one."""
+class TextQuestion:
+    """Any text; anything else counts as the empty text."""
 
     kind: ClassVar[str] = "text"
     measure: ClassVar[str] = "share"
 
-    def encode(self, value: Any, bits: Bits) -> str:
+    def encode_answer(self, value: Any, bits: Bits) -> str:
         """The text."""
         return value if isinstance(value, str) and _is_plain(value) else ""
 
@@ -272,8 +274,8 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Prefix:
-    """Which of some beginnings of one length a text has; the last place is for none of them."""
+class PrefixQuestion:
+    """The beginning of a text, among given prefixes of one length; the last place is for none of them."""
 
     prefixes: tuple[str, ...]
     kind: ClassVar[str] = "prefix"
@@ -292,16 +294,16 @@ class Prefix:
 
     @property
     def size(self) -> int:
-        """How many answers there are."""
+        """The number of possible answers."""
         return len(self.prefixes) + 1
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The prefixes, and no text for none of them."""
+        """The prefixes, and the empty text for none of them."""
         return (*self.prefixes, "")
 
-    def encode(self, value: Any, bits: Bits) -> int:
-        """The place of its beginning."""
+    def encode_answer(self, value: Any, bits: Bits) -> int:
+        """The place of the text's beginning."""
         begin = value[: len(self.prefixes[0])] if isinstance(value, str) else None
         return self.prefixes.index(begin) if begin in self.prefixes else len(self.prefixes)
 
@@ -311,7 +313,7 @@ class Prefix:
 
 
 def read_number(value: Any) -> Any:
-    """A number as it is, or as a float; None for what is none."""
+    """A number as it is, or as a float; None for anything else."""
     if isinstance(value, bool) or not (isinstance(value, (int, float, Fraction)) or hasattr(value, "__float__")):
         return None
     number = value if isinstance(value, (int, Fraction)) else float(value)
@@ -319,7 +321,7 @@ def read_number(value: Any) -> Any:
 
 
 def place_number(value: Any, low: Fraction, high: Fraction) -> int:
-    """The nearest place of a grid from -GRID to GRID over the bounds; exactly, a float is a fraction."""
+    """The nearest place of a grid from -GRID to GRID over the bounds; computed exactly, as a float is a fraction."""
     number = read_number(value)
     if number is None:
         return 0
@@ -330,7 +332,7 @@ def place_number(value: Any, low: Fraction, high: Fraction) -> int:
 
 
 def write_bound(name: str, value: Any) -> str:
-    """A bound as the decimal that was written.
+    """A bound as the decimal in which it was written.
 
     >>> write_bound("low", -1.5), write_bound("high", 10)
     ('-1.5', '10')
@@ -345,7 +347,19 @@ def write_bound(name: str, value: Any) -> str:
     return str(value) if isinstance(value, str) else repr(value).removesuffix(".0")
 
 
-QUESTIONS: dict[str, Any] = {one.kind: one for one in (Choice, Number, Vector, Below, Tree, Several, Text, Prefix)}
+QUESTIONS: dict[str, Any] = {
+    one.kind: one
+    for one in (
+        ChoiceQuestion,
+        NumberQuestion,
+        VectorQuestion,
+        BelowQuestion,
+        TreeQuestion,
+        SeveralQuestions,
+        TextQuestion,
+        PrefixQuestion,
+    )
+}
 """The class of each kind of question."""
 
 

@@ -1,8 +1,8 @@
-"""PRIVATISE on the device: one exact coin, then a uniform choice. Whole numbers only; no float decides anything.
+"""PRIVATISE on the device: one exact coin, then a uniform choice, in whole numbers only.
 
-A randomiser is given fair bits and a value, a whole number, and returns a report, a few whole numbers. Most of them are
-one idea: each value has a set of reports, all sets are of one size s out of K; a coin of odds s·W : (K − s)·2^48 says
-whether the report comes from the set, and then it is uniform. What differs is the family of sets.
+A randomiser takes fair bits and a value, a whole number, and returns a report, a few whole numbers. Most randomisers
+share one scheme: each value has a set of s of the K reports; a coin of odds s·W : (K − s)·2^48 decides whether the
+report comes from the set, and it is then uniform. They differ in the family of sets.
 
 | function | the reports | the set of a value |
 | --- | --- | --- |
@@ -13,7 +13,7 @@ whether the report comes from the set, and then it is uniform. What differs is t
 | `answer_hash` | a hash and a bin | (per hash) the bin of the value |
 | `answer_unary` | subsets of the values | one coin per value |
 
-Proof: `mechanisms/proofs/local.md`. It reads nothing but fair bits, so it is the same code in `client.js`.
+Proof: `mechanisms/proofs/local.md`. The only input besides the value is fair bits, so `client.js` has the same code.
 """
 
 from __future__ import annotations
@@ -23,110 +23,110 @@ from collections.abc import Callable, Sequence
 
 from discreet.local.odds import ONE
 
-Report = tuple[int, ...]
+ReportNumbers = tuple[int, ...]
 
-_CHUNK = 256  # bytes fetched at once; an object lives for one answer, so that no two processes share a buffer
+_CHUNK = 256  # bytes read at once; an object lives for one answer, so no two processes share a buffer
 
 
 class Bits:
-    """Fair bits for one answer, from the operating system unless told otherwise.
+    """Fair bits for one answer, by default from the operating system.
 
     Parameters
     ----------
-    read : returns as many random bytes as it is asked for.
+    read : a function that returns a given number of random bytes.
 
     >>> bits = Bits(lambda count: bytes(range(count)))
-    >>> hex(bits.word()), bits.below(1)
+    >>> hex(bits.read_word()), bits.draw_below(1)
     ('0x1020304050607', 0)
     """
 
     def __init__(self, read: Callable[[int], bytes] = os.urandom) -> None:
         self._read, self._buffer, self._used = read, b"", 0
 
-    def word(self) -> int:
+    def read_word(self) -> int:
         """64 bits."""
         if self._used == len(self._buffer):
             self._buffer, self._used = self._read(_CHUNK), 0
         self._used += 8
         return int.from_bytes(self._buffer[self._used - 8 : self._used], "big")
 
-    def below(self, n: int) -> int:
-        """A whole number uniform on 0 .. n-1: drawn again until it is one, never folded."""
+    def draw_below(self, n: int) -> int:
+        """A whole number uniform on 0 .. n-1, by rejection."""
         length = (n - 1).bit_length()
         while True:
             value = 0
             for _ in range(-(-length // 64)):
-                value = value << 64 | self.word()
+                value = value << 64 | self.read_word()
             value >>= -length % 64
             if value < n:
                 return value
 
-    def coin(self, top: int, total: int) -> bool:
+    def flip_coin(self, top: int, total: int) -> bool:
         """True with probability top/total."""
-        return self.below(total) < top
+        return self.draw_below(total) < top
 
 
 def choose_places(bits: Bits, size: int, count: int) -> list[int]:
-    """`count` different numbers below `size` in order, any such set as likely as any other (Floyd's algorithm)."""
+    """`count` different numbers below `size`, sorted; all such sets are equally likely (Floyd's algorithm)."""
     chosen: set[int] = set()
     for last in range(size - count, size):
-        drawn = bits.below(last + 1)
+        drawn = bits.draw_below(last + 1)
         chosen.add(last if drawn in chosen else drawn)
     return sorted(chosen)
 
 
-def answer_direct(bits: Bits, value: int, size: int, odds: int) -> Report:
-    """The value, or one of the others: Warner's answer, and its form for many values."""
-    if bits.coin(odds, odds + (size - 1) * ONE):
+def answer_direct(bits: Bits, value: int, size: int, odds: int) -> ReportNumbers:
+    """The value, or one of the others: Warner's randomised response, also for many values."""
+    if bits.flip_coin(odds, odds + (size - 1) * ONE):
         return (value,)
-    other = bits.below(size - 1)
+    other = bits.draw_below(size - 1)
     return (other + (other >= value),)
 
 
-def answer_coins(bits: Bits, value: int, odds: int) -> Report:
-    """Two coins: the first says whether to tell the truth or what the second, a fair one, shows."""
-    truth, second = bits.coin(odds - ONE, odds + ONE), bits.below(2)
+def answer_coins(bits: Bits, value: int, odds: int) -> ReportNumbers:
+    """Two coins: the first decides between the truth and the second coin, which is fair."""
+    truth, second = bits.flip_coin(odds - ONE, odds + ONE), bits.draw_below(2)
     return (value if truth else second,)
 
 
-def answer_subset(bits: Bits, value: int, size: int, chosen: int, odds: int) -> Report:
-    """A set of `chosen` values, in order of value, so that its order tells nothing."""
-    inside = bits.coin(chosen * odds, chosen * odds + (size - chosen) * ONE)
+def answer_subset(bits: Bits, value: int, size: int, chosen: int, odds: int) -> ReportNumbers:
+    """A set of `chosen` values, sorted, so that the order reveals nothing."""
+    inside = bits.flip_coin(chosen * odds, chosen * odds + (size - chosen) * ONE)
     others = [other + (other >= value) for other in choose_places(bits, size - 1, chosen - inside)]
     return tuple(sorted([value, *others] if inside else others))
 
 
-def answer_unary(bits: Bits, value: int, size: int, own: tuple[int, int], other: tuple[int, int]) -> Report:
-    """The values whose coins show heads: one of probability `own` for the value, `other` for the rest."""
-    return tuple(v for v in range(size) if bits.coin(*(own if v == value else other)))
+def answer_unary(bits: Bits, value: int, size: int, own: tuple[int, int], other: tuple[int, int]) -> ReportNumbers:
+    """The values whose coins show heads, with probability `own` for the value and `other` for the rest."""
+    return tuple(v for v in range(size) if bits.flip_coin(*(own if v == value else other)))
 
 
-def answer_hadamard(bits: Bits, value: int, order: int, odds: int) -> Report:
-    """A whole number below `order`, a power of two, with an even number of ones in common with value + 1, or an odd."""
+def answer_hadamard(bits: Bits, value: int, order: int, odds: int) -> ReportNumbers:
+    """A whole number below `order`, a power of two, that likely has an even number of ones in common with value + 1."""
     column = value + 1
-    even = bits.coin(odds, odds + ONE)
-    row = bits.below(order)
+    even = bits.flip_coin(odds, odds + ONE)
+    row = bits.draw_below(order)
     if ((row & column).bit_count() % 2 == 0) != even:
         row ^= column & -column
     return (row,)
 
 
-def answer_hash(bits: Bits, value: int, bins: int, prime: int, odds: int) -> Report:
-    """A hash of a public family, drawn blindly, and the value's bin by it, randomised."""
-    a, b = 1 + bits.below(prime - 1), bits.below(prime)
+def answer_hash(bits: Bits, value: int, bins: int, prime: int, odds: int) -> ReportNumbers:
+    """A hash of a public family, drawn independently of the value, and the value's bin by randomised response."""
+    a, b = 1 + bits.draw_below(prime - 1), bits.draw_below(prime)
     (heard,) = answer_direct(bits, (a * value + b) % prime % bins, bins, odds)
     return (a, b, heard)
 
 
-def answer_projective(bits: Bits, value: int, q: int, t: int, odds: int) -> Report:
-    """The number of a point that is on the hyperplane of the value, or is not."""
+def answer_projective(bits: Bits, value: int, q: int, t: int, odds: int) -> ReportNumbers:
+    """The number of a point, likely on the hyperplane of the value."""
     points, inside = count_points(q, t), count_points(q, t - 1)
     plane = find_point(value, q, t)
     lead = plane.index(1)
-    if bits.coin(inside * odds, inside * odds + (points - inside) * ONE):
-        free, wanted = find_point(bits.below(inside), q, t - 1), 0
+    if bits.flip_coin(inside * odds, inside * odds + (points - inside) * ONE):
+        free, wanted = find_point(bits.draw_below(inside), q, t - 1), 0
     else:
-        free, wanted = read_digits(bits.below(points - inside), q, t - 1), 1
+        free, wanted = read_digits(bits.draw_below(points - inside), q, t - 1), 1
     point = [*free[:lead], 0, *free[lead:]]
     point[lead] = (wanted - sum(x * y for x, y in zip(plane, point, strict=True))) % q
     return (number_point(point, q),)
@@ -136,7 +136,7 @@ def answer_projective(bits: Bits, value: int, q: int, t: int, odds: int) -> Repo
 
 
 def count_points(q: int, t: int) -> int:
-    """How many there are.
+    """The number of points.
 
     >>> count_points(3, 3)
     13
@@ -145,7 +145,7 @@ def count_points(q: int, t: int) -> int:
 
 
 def read_digits(number: int, q: int, count: int) -> list[int]:
-    """The digits of a number to the base q, the first the highest.
+    """The digits of a number to the base q, the highest first.
 
     >>> read_digits(5, 3, 3)
     [0, 1, 2]
@@ -154,7 +154,7 @@ def read_digits(number: int, q: int, count: int) -> list[int]:
 
 
 def find_point(number: int, q: int, t: int) -> list[int]:
-    """The point of a number: zeros, a one, and any digits.
+    """The point with this number: zeros, then a one, then any digits.
 
     >>> [find_point(i, 2, 2) for i in range(3)]
     [[1, 0], [1, 1], [0, 1]]

@@ -1,7 +1,7 @@
 """A person's row, (features, target), as a question: its products, or its gradient at public weights.
 
-Both are functions of one row that lies on the person's own device; what is not within the public bounds counts as the
-bound, what is no number as the middle, a class that is none of the two as half of each.
+Both are functions of one row on the person's own device. Numbers outside the public bounds are clipped, anything that
+is not a number counts as the middle, and an unknown class counts as half of each of the two.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from discreet.local.questions import GRID, QUESTIONS, Value, _find, place_number, write_bound
+from discreet.local.questions import GRID, QUESTIONS, Value, find_value, place_number, write_bound
 from discreet.local.randomise import Bits
 
 LINKS = ("logit", "identity", "log")
 
 
 @dataclass(frozen=True)
-class Row:
-    """Bounds of a row.
+class RowQuestion:
+    """The bounds of a row.
 
     Parameters
     ----------
-    low, high : of each feature.
+    low, high : the bounds of each feature.
     target : the bounds of the target, or its two classes.
-    classes : 1 if these are classes, 0 if bounds.
+    classes : 1 if `target` holds classes, 0 if it holds bounds.
     """
 
     low: tuple[str, ...]
@@ -51,25 +51,25 @@ class Row:
             raise ValueError("The `target` of a row must be two classes, or two bounds, low < high.")
 
     @property
-    def features(self) -> int:
-        """How many there are."""
+    def feature_count(self) -> int:
+        """The number of features."""
         return len(self.low)
 
-    def place(self, value: Any) -> tuple[list[int], int]:
+    def place_row(self, value: Any) -> tuple[list[int], int]:
         """The places of a row, (features, target), on a grid from -GRID to GRID."""
         x: Any
         x, y = value if isinstance(value, (tuple, list)) and len(value) == 2 else (None, None)
         parts = list(x) if hasattr(x, "__len__") and not isinstance(x, (str, bytes, dict)) else []
-        parts = parts if len(parts) == self.features else [None] * self.features
+        parts = parts if len(parts) == self.feature_count else [None] * self.feature_count
         ends = [(Fraction(a), Fraction(b)) for a, b in zip(self.low, self.high, strict=True)]
         places = [place_number(one, *pair) for one, pair in zip(parts, ends, strict=True)]
         if not self.classes:
             return places, place_number(y, Fraction(self.target[0]), Fraction(self.target[1]))
-        found = _find(self.target, getattr(y, "item", lambda: y)())
+        found = find_value(self.target, getattr(y, "item", lambda: y)())
         return places, 0 if found is None else GRID * (2 * found - 1)
 
-    def decode(self, value: Any) -> Any:
-        """What is estimated is on [-1, 1]."""
+    def decode_mean(self, value: Any) -> Any:
+        """Means of products and gradients stay on [-1, 1]."""
         return value
 
     @property
@@ -79,21 +79,21 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Products(Row):
+class ProductsQuestion(RowQuestion):
     """The features, their squares (as 2z² − 1) and products, their products with the target, and the target."""
 
     kind: ClassVar[str] = "products"
 
     @property
     def size(self) -> int:
-        """How many products there are."""
-        d = self.features
+        """The number of products."""
+        d = self.feature_count
         return 2 * d + d * (d - 1) // 2 + d + 1
 
-    def encode(self, value: Any, bits: Bits) -> tuple[int, ...]:
+    def encode_answer(self, value: Any, bits: Bits) -> tuple[int, ...]:
         """Places of all products on the grid."""
-        z, t = self.place(value)
-        d = self.features
+        z, t = self.place_row(value)
+        d = self.feature_count
         squares = [2 * x * x // GRID - GRID for x in z]
         pairs = [z[i] * z[j] // GRID for i in range(d) for j in range(i + 1, d)]
         return (*z, *squares, *pairs, *(x * t // GRID for x in z), t)
@@ -105,12 +105,13 @@ class Products(Row):
 
 
 @dataclass(frozen=True)
-class Gradient(Row):
+class GradientQuestion(RowQuestion):
     """The gradient of a row's own loss at public weights, no longer than 1.
 
     Parameters
     ----------
-    weights : of the intercept and of each feature, as decimals; for features in the unit ball, (1, z)/√(d + 1).
+    weights : the weights of the intercept and of each feature, as decimals, for features (1, z)/√(d + 1) in the unit
+        ball.
     link : "logit", "identity" (of a target on [-1, 1]) or "log" (of a share of the target's upper bound).
     """
 
@@ -126,14 +127,14 @@ class Gradient(Row):
 
     @property
     def size(self) -> int:
-        """How many weights there are."""
-        return self.features + 1
+        """The number of weights."""
+        return self.feature_count + 1
 
-    def encode(self, value: Any, bits: Bits) -> tuple[int, ...]:
+    def encode_answer(self, value: Any, bits: Bits) -> tuple[int, ...]:
         """Places of the gradient on the grid, in the unit ball."""
-        z, t = self.place(value)
+        z, t = self.place_row(value)
         unit = [x / GRID / math.sqrt(self.size) for x in (GRID, *z)]
-        rest = residual(self.link, sum(float(w) * x for w, x in zip(self.weights, unit, strict=True)), t / GRID)
+        rest = compute_residual(self.link, sum(float(w) * x for w, x in zip(self.weights, unit, strict=True)), t / GRID)
         return tuple(int(rest * x * (GRID - self.size)) for x in unit)
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,10 +143,10 @@ class Gradient(Row):
         return {"kind": self.kind, **ends, "classes": self.classes, "weights": list(self.weights), "link": self.link}
 
 
-def residual(link: str, eta: float, target: float) -> float:
-    """What is predicted less what is, within [-1, 1], for a target on [-1, 1].
+def compute_residual(link: str, eta: float, target: float) -> float:
+    """The prediction minus the target, within [-1, 1], for a target on [-1, 1].
 
-    >>> residual("logit", 0.0, 1.0), residual("identity", 3.0, 0.5), residual("log", 0.0, 1.0)
+    >>> compute_residual("logit", 0.0, 1.0), compute_residual("identity", 3.0, 0.5), compute_residual("log", 0.0, 1.0)
     (-0.5, 1.0, 0.0)
     """
     if link == "identity":
@@ -155,13 +156,13 @@ def residual(link: str, eta: float, target: float) -> float:
     return 1 / (1 + math.exp(-min(max(eta, -700.0), 700.0))) - (target + 1) / 2
 
 
-QUESTIONS |= {one.kind: one for one in (Products, Gradient)}
+QUESTIONS |= {one.kind: one for one in (ProductsQuestion, GradientQuestion)}
 
 
 def make_row(
     low: Any, high: Any, target: tuple[Any, Any] | None, classes: tuple[Value, Value] | None
 ) -> dict[str, Any]:
-    """The parameters of a row, from bounds."""
+    """The bounds of a row, as parameters of a question."""
     if (target is None) == (classes is None):
         raise ValueError("A row has a target with bounds, or two classes.")
     ends = target if classes is None else classes

@@ -1,8 +1,8 @@
-"""Several questions of one survey: a person answers one of them, drawn without looking, with the whole ε.
+"""Several questions of one survey: a person answers one of them, drawn at random, with the whole ε.
 
-Which question is answered is told, so that each answer keeps its own promise, and a person's answers to all questions
-together are exchanged for any others at a factor of at most e^ε: the promise is for the whole person. (Hiding which one
-was answered behind invented answers to the others protects one answer by ε, a whole person by ln(d(e^ε − 1) + 1) only.)
+The report names the question that is answered. Its answer has the guarantee ε, and so have a person's answers to all
+questions together: replacing all of them changes the probability of a report by a factor of at most e^ε. (Hiding the
+question behind invented answers to the others protects one answer with ε, but a person with ln(d(e^ε − 1) + 1) only.)
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.local.design import Design, describe_design
-from discreet.local.randomise import Bits, Report
+from discreet.local.randomise import Bits, ReportNumbers
 
 
-def answer_one(bits: Bits, values: tuple[Any, ...], parts: tuple[Any, ...]) -> Report:
-    """The number of a question, and a report of the value for it."""
-    which = bits.below(len(parts))
+def answer_one(bits: Bits, values: tuple[Any, ...], parts: tuple[Any, ...]) -> ReportNumbers:
+    """The number of a question, drawn uniformly, and a report of its value."""
+    which = bits.draw_below(len(parts))
     return (which, *parts[which].answer(values[which], bits))
 
 
@@ -42,19 +42,19 @@ class OneOf(Design):
         return max((part.ratio for part in self.parts), default=Fraction(1))
 
     @property
-    def spread(self) -> float:
-        return float(self.size * max(part.spread for part in self.parts))
+    def largest_variance(self) -> float:
+        return float(self.size * max(part.largest_variance for part in self.parts))
 
     def variance(self, share: float = 0.0) -> float:
-        """The largest variance of a question's estimate: each has its part of the people; times n."""
+        """The largest variance of a question's estimate, times n; each question has its part of the people."""
         return self.size * max(float(part.variance(share)) for part in self.parts)
 
-    def answer(self, value: Any, bits: Bits) -> Report:
+    def answer(self, value: Any, bits: Bits) -> ReportNumbers:
         return answer_one(bits, value, self.parts)
 
-    def accepts(self, report: Report) -> bool:
+    def accepts(self, report: ReportNumbers) -> bool:
         known = len(report) > 0 and 0 <= report[0] < self.size
         return known and bool(self.parts[report[0]].accepts(report[1:]))
 
-    def numbers(self) -> dict[str, Any]:
+    def describe_numbers(self) -> dict[str, Any]:
         return {"parts": [describe_design(part) for part in self.parts]}

@@ -1,11 +1,11 @@
-"""Shares drawn towards what shares are like: non-parametric empirical Bayes on noise that is known.
+"""Shrinkage of shares: non-parametric empirical Bayes with noise of a known law.
 
-The noise of an unbiased share is about normal, of a variance that follows from the share and the design. The law of the
-shares is learnt from all of them: weights on a grid, by expectation-maximisation; a shrunk share is its mean under that
-law, given the noisy one (Robbins 1956; Kiefer & Wolfowitz 1956).
+The noise of an unbiased share is about normal, with a variance that follows from the share and the design. The prior
+of the shares is estimated from all of them: weights on a grid, by expectation-maximisation. A shrunk share is the
+posterior mean given the noisy one (Robbins 1956; Kiefer & Wolfowitz 1956).
 
-Of a few values no law can be learnt: they become the nearest shares that add up to 1, none of them negative. The true
-ones are such shares, so that this is never farther from them.
+A few values are not enough to estimate a prior. They are projected to the nearest shares that are not negative and add
+up to 1. The true shares are such shares, so the projection is never farther from them.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.design import Design
+from discreet.local.design import ShareDesign
 
 Floats = NDArray[np.float64]
 
-_FEW = 50  # values
+_FEW = 50  # fewer values than these are projected
 _ROUNDS = 200
-_PIECES = 4096  # noisy shares that are told apart
+_PIECES = 4096  # the most noisy shares for which posterior means are computed separately
 _GRID = 240
 
 
-def shrink_shares(noisy: Floats, design: Design, n: int) -> Floats:
-    """The posterior mean of each share; of a few, the nearest ones that can be.
+def shrink_shares(noisy: Floats, design: ShareDesign, n: int) -> Floats:
+    """The posterior mean of each share; for a few values, their projection to possible shares.
 
     >>> from discreet.local.design import make_design
     >>> from fractions import Fraction
@@ -36,9 +36,9 @@ def shrink_shares(noisy: Floats, design: Design, n: int) -> Floats:
     if len(noisy) < _FEW:
         return project_simplex(noisy)
     top = max(float(noisy.max()), 1 / len(noisy))
-    grid = choose_grid(noisy, top, deviation(np.zeros(1), design, n)[0])
+    grid = choose_grid(noisy, top, compute_deviations(np.zeros(1), design, n)[0])
     sums, places = _bin_shares(noisy)
-    like = likelihood(sums, grid, design, n)
+    like = compute_likelihoods(sums, grid, design, n)
     weights = np.full(len(grid), 1 / len(grid))
     times = np.bincount(places, minlength=len(sums))
     for _ in range(_ROUNDS):
@@ -59,30 +59,30 @@ def project_simplex(shares: Floats) -> Floats:
     return np.asarray(np.maximum(shares - over[np.flatnonzero(falling > over)[-1]], 0))
 
 
-def deviation(shares: Floats, design: Design, n: int) -> Floats:
-    """The standard deviation of the noisy share, of each share."""
+def compute_deviations(shares: Floats, design: ShareDesign, n: int) -> Floats:
+    """The standard deviation of the noisy share, at each true share."""
     p, q = design.rates
     c = q + shares * (p - q)
     return np.asarray(np.sqrt(c * (1 - c) / n) / (p - q))
 
 
 def choose_grid(noisy: Floats, top: float, noise: float) -> Floats:
-    """Where shares may be: fine near zero, and at what was seen, so that large shares are not moved."""
+    """The grid of the prior: fine near zero, and with the largest noisy shares, so that these are hardly moved."""
     low = np.linspace(0, min(top, 6 * noise), _GRID // 2)
     far = np.geomspace(max(6 * noise, 1e-12), top, _GRID // 2) if top > 6 * noise else np.zeros(0)
     seen = np.sort(noisy[noisy > 3 * noise])[-_GRID:]
     return np.unique(np.clip(np.concatenate([low, far, seen]), 0, 1))
 
 
-def likelihood(noisy: Floats, grid: Floats, design: Design, n: int) -> Floats:
-    """The density of each noisy share at each share of the grid, over the largest at that noisy share."""
-    spread = deviation(grid, design, n)
+def compute_likelihoods(noisy: Floats, grid: Floats, design: ShareDesign, n: int) -> Floats:
+    """The density of each noisy share at each share of the grid, divided by the largest density of that noisy share."""
+    spread = compute_deviations(grid, design, n)
     exponent = -((noisy[:, None] - grid) ** 2) / (2 * spread**2) - np.log(spread)
     return np.asarray(np.exp(exponent - exponent.max(1, keepdims=True)))
 
 
 def _bin_shares(noisy: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """So many different shares at most, and which of them each one is."""
+    """At most `_PIECES` different shares, and which of them each noisy share belongs to."""
     if len(noisy) <= _PIECES:
         return noisy, np.arange(len(noisy))
     edges = np.linspace(noisy.min(), noisy.max(), _PIECES)

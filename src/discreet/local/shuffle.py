@@ -1,11 +1,11 @@
-"""Shuffled reports: what is promised against somebody who sees all reports of a survey in random order, and no more.
+"""Privacy amplification by shuffling: the guarantee against somebody who sees all reports in random order only.
 
-Among n reports a person's own hides in clones: any pure ε₀ report can be drawn with probability e^(−ε₀) from
-a law that does not depend on the value (Feldman, McMillan & Talwar 2021), for binary randomised response with
-2/(e^ε₀ + 1). What is left is to tell two binomial counts apart; their divergence is summed here and rounded up.
+Among n reports a person's own hides among clones: with probability e^(−ε₀) a pure ε₀ report is drawn from a law that
+does not depend on the value (Feldman, McMillan & Talwar 2021); for binary randomised response, with 2/(e^ε₀ + 1). It
+remains to compare two binomial counts: their divergence is summed here and rounded up.
 
-It holds if the shuffler really strips names, order and time, and only for `n` *honest* people, who report once each:
-who invents reports hides nobody. Permanent responses that are reported again and again get nothing from it.
+This holds if the shuffler really removes names, order and time, and only for `n` *honest* people who report once each:
+people who invent reports hide nobody. Permanent responses that are reported again and again are not amplified.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from discreet.local.lasting import Lasting
 from discreet.local.odds import read_epsilon
 from discreet.local.survey import Survey
 
-_SLACK = 1e-11  # of probabilities, for rounding in sums of floats of at most 1
+_SLACK = 1e-11  # bound of the rounding error in sums of probabilities
 _STEPS = 50
 
 
 def amplified_epsilon(survey: Survey | float, n: int, delta: float = 1e-6, *, method: str = "numerical") -> float:
-    """ε at δ of all n shuffled reports, for each person; never below the truth, never above ε₀.
+    """The ε, at δ, of all n shuffled reports, for each person; never below the truth, never above ε₀.
 
     Parameters
     ----------
     survey : a survey, or the ε₀ of any pure report.
     n : a lower bound of the number of honest people, who report once each.
-    delta : δ of the promise, 1e-9 or more.
-    method : "numerical", or "closed", the formula of the paper, to check it.
+    delta : the δ of the guarantee, 1e-9 or more.
+    method : "numerical", or "closed" for the formula of the paper, as a check.
 
     >>> [round(amplified_epsilon(epsilon, 10_000), 4) for epsilon in (1.0, 2.0)]
     [0.053, 0.155]
     """
     if isinstance(survey, Survey) and isinstance(survey.design, Lasting):
-        raise NotSupported("Reports that are repeated get nothing from shuffling: they can be told from each other.")
+        raise NotSupported("Shuffling does not amplify lasting surveys: repeated reports can be told from each other.")
     epsilon = float(survey.epsilon if isinstance(survey, Survey) else read_epsilon(survey))
     if type(n) is not int or n < 1:
         raise ValueError(f"The `n` of shuffled reports must be a whole number > 0. Got {n!r}.")
@@ -60,7 +60,7 @@ def amplified_epsilon(survey: Survey | float, n: int, delta: float = 1e-6, *, me
 
 
 def clone_delta(n: int, epsilon: float, blanket: float, at: float) -> float:
-    """δ at ε = `at`, rounded up: of heads A + 1 or A among C clones and a person, mixed by ε₀."""
+    """The δ at ε = `at`, rounded up: A + 1 against A heads among C clones, mixed by the person's own ε₀ report."""
     from scipy.stats import binom
 
     power, truth = math.exp(at), 1 / (1 + math.exp(-epsilon))
@@ -69,7 +69,7 @@ def clone_delta(n: int, epsilon: float, blanket: float, at: float) -> float:
         return 0.0
     first, last = int(binom.ppf(1e-13, n - 1, blanket)), int(binom.isf(1e-13, n - 1, blanket))
     clones = np.arange(max(0, first - 1), min(n - 1, last + 1) + 1)
-    # the likelihood ratio grows with the count a of heads, from 0 to c + 1: the divergence is over a >= least
+    # the likelihood ratio grows with the number a of heads, from 0 to c + 1: the divergence is a sum over a >= least
     least = np.floor((clones + 1) * less / (more + less)) + 1
     up, down = binom.sf(least - 2, clones, 0.5), binom.sf(least - 1, clones, 0.5)
     parts = binom.pmf(clones, n - 1, blanket) * np.maximum(0, more * up - less * down)
@@ -77,7 +77,7 @@ def clone_delta(n: int, epsilon: float, blanket: float, at: float) -> float:
 
 
 def closed_form(epsilon: float, n: int, delta: float) -> float:
-    """The bound of the paper's theorem; ε₀ where it does not apply."""
+    """The bound of the paper's theorem; ε₀ where the theorem does not apply."""
     if epsilon > math.log(n / (16 * math.log(2 / delta))) if n > 16 * math.log(2 / delta) else True:
         return epsilon
     power = math.exp(epsilon)
@@ -86,9 +86,9 @@ def closed_form(epsilon: float, n: int, delta: float) -> float:
 
 
 def exact_delta(epsilon: Any, n: int, at: float) -> float:
-    """δ at ε = `at` of n shuffled answers of binary randomised response, of one person's two answers; others answer 0.
+    """The exact δ at ε = `at` of n shuffled binary responses, if one person's answer changes and all others are 0.
 
-    What no bound may be below: an enumeration, for tests and small n.
+    No bound may be below it. It enumerates all outcomes: for tests with small n.
 
     >>> exact_delta(1, 3, 1.0) == 0
     True

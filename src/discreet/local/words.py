@@ -1,4 +1,4 @@
-"""Words from bits of Bloom filters: weighted least squares on candidates, or the same without negative shares."""
+"""Shares of words from bits of Bloom filters: least squares on candidates, with or without negative shares."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ def decode_words(
     gram = system.T @ system
     if unbiased:
         if np.linalg.matrix_rank(gram) < len(candidates):
-            raise ValueError(
-                "So many candidates cannot be told apart by these bits. Hint: unbiased=False, or more bits."
-            )
+            raise ValueError("These bits cannot distinguish so many candidates. Hint: unbiased=False, or more bits.")
         found = np.linalg.solve(gram, system.T @ right)
-    else:  # the Cholesky factor has the same squares, and as many rows as candidates
+    else:  # the Cholesky factor gives the same least squares with as many rows as candidates
         ridge = 1e-10 * np.trace(gram) / len(gram)
         factor = np.linalg.cholesky(gram + ridge * np.eye(len(gram)))
         found = nnls(factor.T, np.linalg.solve(factor, system.T @ right), maxiter=30 * len(candidates))[0]
@@ -39,7 +37,7 @@ def decode_words(
 
 
 def place_words(design: Rappor, candidates: list[str]) -> Floats:
-    """Which bits of which cohort each candidate sets: a column each."""
+    """The bits that each candidate sets in each cohort, as a column."""
     table = np.zeros((design.cohorts * design.size, len(candidates)))
     for cohort in range(design.cohorts):
         for column, word in enumerate(candidates):

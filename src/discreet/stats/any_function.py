@@ -1,4 +1,7 @@
-"""Any function of a table, made private: blocks of rows answer, and what they have in common is released (ME6, ST4)."""
+"""Any function of a table, made private by sample and aggregate (ME6, ST4).
+
+Blocks of rows answer separately, and a private summary of the answers is released.
+"""
 
 from __future__ import annotations
 
@@ -34,32 +37,32 @@ Floats = NDArray[np.float64]
 Aggregate = Literal["median", "mean", "stable"]
 
 MOST = 10_000  # blocks
-FOR_MEDIAN = 0.6  # of the budget of a point estimator; the rest is for how far the blocks' answers lie apart
-NORMAL_DISTANCE = NormalDist().inv_cdf(0.75)  # median distance of normal numbers of deviation 1 from their median
+FOR_MEDIAN = 0.6  # share of the budget of a point estimator; the rest pays for the spread of the blocks' answers
+NORMAL_DISTANCE = NormalDist().inv_cdf(0.75)  # median absolute deviation of the standard normal law
 
 
 @dataclass(frozen=True)
 class SampleAndAggregate:
-    """A private answer of any function: it is asked of blocks of rows, and the blocks' answers are put together.
+    """A private answer from any function: it runs on blocks of rows, and the blocks' answers are aggregated.
 
     Parameters
     ----------
-    statistic : a function of a table of rows (a column, if one is given; of rows and targets, if there are targets)
-        that answers with one number or a vector.
-    blocks : how many; each unit, or row, is dealt to one of them.
-    bounds : (low, high) of an answer, or a list of these, one for each of its numbers: public. Answers are clipped.
-    aggregate : "median" of the answers by a choice, "mean" with noise, or "stable" (the median with noise of a scale
-        that passed a test; needs δ > 0).
-    default : the public answer of a block that has none: it raised, took too long, or said something else than finite
+    statistic : a function of a table of rows (of a column, if one is given; of rows and targets, if there are targets)
+        that returns one number or a vector.
+    blocks : the number of blocks; each unit, or row, is assigned to one of them at random.
+    bounds : public (low, high) of the answer, or a list of pairs, one for each of its numbers. Answers are clipped.
+    aggregate : "median" of the answers by the exponential mechanism, "mean" with noise, or "stable" (the median with
+        noise of a scale that passed a stability test; needs δ > 0).
+    default : the public answer of a block that has none: its function raised, took too long, or did not return finite
         numbers. The middle of the bounds if None.
-    isolated : run each block in a process of its own, so that no block can change another. With False it runs here:
-        for functions of which you vouch that they keep nothing.
-    seconds, memory : of work, and of bytes, that a block's process may take.
+    isolated : run each block in a process of its own, so that no block can change another. With False it runs in this
+        process: only for functions that you trust to keep no state.
+    seconds, memory : the CPU seconds and the bytes that a block's process may use.
 
     Guarantee
     ---------
-    That of the budget for one row, or one unit with all of its rows, whatever the function does within its block
-    (`mechanisms/proofs/blocks.md`). How long it takes is not hidden.
+    The budget's guarantee for one row, or for one unit with all of its rows, whatever the function does within its
+    block (`mechanisms/proofs/blocks.md`). The running time is not hidden.
 
     References
     ----------
@@ -90,17 +93,19 @@ class SampleAndAggregate:
             raise ValueError(f"The `aggregate` is one of {', '.join(get_args(Aggregate))}. Got {self.aggregate!r}.")
         if not callable(self.statistic):
             raise TypeError(f"The `statistic` must be a function. Got {type(self.statistic).__name__}.")
-        self._grids(), self._defaults()
+        self._make_grids(), self._read_defaults()
 
     def __call__(
         self, X: Any, y: Any = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
     ) -> Release:
-        """The private answer: a number, or an array of as many as there are bounds."""
+        """The private answer: a number, or an array with a number for each pair of bounds."""
         if self.aggregate == "stable" and not delta:
             raise ValueError('The aggregate "stable" needs delta > 0. Got delta = 0.')
-        question, plan = self._open(X, y, epsilon, delta, options), self._plan()
+        question, plan = self._open_question(X, y, epsilon, delta, options), self._plan_parts()
         shares = question.budget.split(*plan)
-        made = question.curator.run(self._inside(question.curator), *shares)
+        # BOUND + SUMMARISE + PRIVATISE: clipped answers of the blocks, aggregated inside the curator
+        made = question.curator.run(self._choose_procedure(question.curator), *shares)
+        # SOLVE: under "stable" the number of the scale that passed comes first
         value = np.ravel(made.value)
         if self.aggregate == "stable":
             if value[0] < 0:
@@ -109,9 +114,9 @@ class SampleAndAggregate:
         std = made.std if made.std is None or len(value) > 1 else float(made.std[0])
         return question.answer("sample and aggregate", value if len(value) > 1 else float(value[0]), std)
 
-    def _open(self, X: Any, y: Any, epsilon: float, delta: float, options: Options) -> Question:
-        """Check everything that can be known to go wrong, before anything is charged."""
-        runner = self._runner()
+    def _open_question(self, X: Any, y: Any, epsilon: float, delta: float, options: Options) -> Question:
+        """Check the arguments before anything is charged, and open the question."""
+        runner = self._make_runner()
         runner.check()
         if not (is_rows(X) or is_lazy(X)):
             table = as_table(X)
@@ -120,22 +125,22 @@ class SampleAndAggregate:
         check_rows(question.curator)
         return question
 
-    def _plan(self) -> tuple[Part, ...]:
+    def _plan_parts(self) -> tuple[Part, ...]:
         each = {"median": choice(1.0), "mean": inside(1.0), "stable": approximate(1.0)}[self.aggregate]
-        return (each,) * (len(self._grids()) if self.aggregate == "median" else 1)
+        return (each,) * (len(self._make_grids()) if self.aggregate == "median" else 1)
 
-    def _inside(self, curator: Curator) -> Blocks:
+    def _choose_procedure(self, curator: Curator) -> Blocks:
         kinds: dict[str, type[Blocks]] = {"median": MedianOfBlocks, "mean": MeanOfBlocks, "stable": StableBlocks}
-        return self._made(kinds[self.aggregate], curator)
+        return self._make_procedure(kinds[self.aggregate], curator)
 
-    def _made(self, kind: type[Blocks], curator: Curator) -> Blocks:
+    def _make_procedure(self, kind: type[Blocks], curator: Curator) -> Blocks:
         flat = curator.width == 1
-        return kind("blocks", self._runner(), self.blocks, self._grids(), self._defaults(), flat)
+        return kind("blocks", self._make_runner(), self.blocks, self._make_grids(), self._read_defaults(), flat)
 
-    def _runner(self) -> Runner:
-        return Runner(self.statistic, len(self._grids()), self.isolated, self.seconds, self.memory)
+    def _make_runner(self) -> Runner:
+        return Runner(self.statistic, len(self._make_grids()), self.isolated, self.seconds, self.memory)
 
-    def _grids(self) -> tuple[DecimalGrid, ...]:
+    def _make_grids(self) -> tuple[DecimalGrid, ...]:
         ranges = np.atleast_2d(np.asarray(self.bounds, dtype=np.float64))
         if (
             ranges.ndim != 2
@@ -148,8 +153,8 @@ class SampleAndAggregate:
             )
         return tuple(DecimalGrid.between(float(low), float(high)) for low, high in ranges)
 
-    def _defaults(self) -> tuple[int, ...]:
-        grids = self._grids()
+    def _read_defaults(self) -> tuple[int, ...]:
+        grids = self._make_grids()
         if self.default is None:
             return tuple((grid.first + grid.last) // 2 for grid in grids)
         given = np.ravel(np.asarray(self.default, dtype=np.float64))
@@ -162,15 +167,15 @@ class SampleAndAggregate:
 class PointEstimator(SampleAndAggregate):
     """A private estimate with an interval, by any estimator that is asymptotically normal.
 
-    Its parameters are those of `SampleAndAggregate`, but for the aggregate: the median of the blocks' estimates. Their
-    median distance from it, released too, says how far the estimate may be off; the interval holds that and the noise.
-    The estimate has the bias of the function on a single block, so blocks must not be small.
+    The parameters are those of `SampleAndAggregate` except the aggregate, which is the median of the blocks' estimates.
+    Their median distance from it is released too: it gives the sampling error, and the interval adds the noise. The
+    estimate has the bias of the function on a single block, so blocks must not be small.
 
-    It pays where there are many rows, 100,000 or more: with fewer, an estimator made for the purpose is far better.
+    It is worth using with 100,000 rows or more. With fewer, an estimator made for the purpose is far better.
 
     Guarantee
     ---------
-    ε-differential privacy: choices among the points of a public grid. A δ is not used.
+    ε-differential privacy: exponential mechanisms over the points of a public grid. The δ is not used.
 
     References
     ----------
@@ -189,26 +194,29 @@ class PointEstimator(SampleAndAggregate):
         self, X: Any, y: Any = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]
     ) -> Release:
         """The private estimates, and an interval for each."""
-        question = self._open(X, y, epsilon, 0.0, options)
+        question = self._open_question(X, y, epsilon, 0.0, options)
         weights = FOR_MEDIAN, 1 - FOR_MEDIAN
         shares = question.budget.split(
-            *[choice(weight / len(self._grids())) for _ in self._grids() for weight in weights]
+            *[choice(weight / len(self._make_grids())) for _ in self._make_grids() for weight in weights]
         )
         event = question.curator.buys(shares[0])
         assert isinstance(event, Choice)
-        made = self._made(SpreadOfBlocks, question.curator)
-        value, distance = question.curator.run(made, *shares).value.T
-        half = self._reach(distance / NORMAL_DISTANCE, event.epsilon, question.confidence)
+        # BOUND + SUMMARISE + PRIVATISE: the median of the blocks' answers, and their median distance from it
+        procedure = self._make_procedure(SpreadOfBlocks, question.curator)
+        value, distance = question.curator.run(procedure, *shares).value.T
+        # SOLVE
+        half = self._compute_half_width(distance / NORMAL_DISTANCE, event.epsilon, question.confidence)
         first, last = value - half, value + half
         if len(value) == 1:
             return question.answer("estimate", float(value[0]), None, (float(first[0]), float(last[0])))
         return question.answer("estimate", value, None, (first, last))
 
-    def _reach(self, spread: Floats, epsilon: float, confidence: float) -> Floats:
-        """How far the median of normal estimates with this deviation, chosen with this ε, is from their mean.
+    def _compute_half_width(self, spread: Floats, epsilon: float, confidence: float) -> Floats:
+        """The half-width of the interval around a median that was chosen with ε among normal estimates of this spread.
 
-        A median of k has a deviation of √(π/2k); the choice is off by about 2/ε ranks to either side, each √(2π)/k
-        wide in the middle. Student's t with k/4 degrees allows for a spread that was estimated.
+        The median of k estimates has standard deviation √(π/2k) times theirs. The exponential mechanism is off by about
+        2/ε ranks to either side, and a rank is √(2π)/k wide in the middle. Student's t with k/4 degrees of freedom
+        allows for a spread that was itself estimated.
         """
         from scipy.stats import t
 

@@ -1,7 +1,7 @@
-"""Sample and aggregate (ME6): answers of blocks of rows, of which one row can change one.
+"""Sample and aggregate (ME6): one row can change the answer of one block only.
 
-Each unit, or row, is dealt to one of k blocks by coins of its own. A block's answer is a vector of numbers, clipped to
-public ranges; what these answers have in common is released. `mechanisms/proofs/blocks.md`.
+Each unit, or row, is assigned to one of k blocks at random. A block's answer is a vector of numbers, clipped to public
+ranges. An aggregate of the answers is released. Proof: `mechanisms/proofs/blocks.md`.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from discreet.mechanisms.points import DecimalGrid, exponential_on_grid
 from discreet.mechanisms.propose import first_stable, threshold_for
 from discreet.query.integer_sums import root_above
 from discreet.stats.isolation import Runner
-from discreet.stats.quantile_exponential import pieces_of
-from discreet.stats.quantile_stable import PROPOSALS, ranges_near
+from discreet.stats.quantile_exponential import score_pieces
+from discreet.stats.quantile_stable import PROPOSALS, find_ranges_near
 from discreet.stats.ranks import Ranked
 
 Ints = NDArray[np.int64]
 
 HALF = Fraction(1, 2)
-OCTAVES = 40  # how much smaller than the range the least distance between answers is, in powers of two
-FINE = 1 << 40  # answers of blocks are whole multiples of 2^-40 of half their range, where they are added up
+OCTAVES = 40  # the least distance between answers is 2^-40 of the range
+FINE = 1 << 40  # for the mean, answers are whole multiples of 2^-40 of half their range
 
 
 @dataclass(frozen=True)
 class Blocks(Inside):
-    """What blocks of rows answer, put together.
+    """The answers of blocks of rows, and a private aggregate of them.
 
     Attributes
     ----------
-    runner : the function, and how it runs.
-    count : how many blocks.
+    runner : the function, and the way it runs.
+    count : the number of blocks.
     grids : a public grid for each number of an answer.
     default : the answer of a block that has none, on these grids.
-    flat : whether the function takes a column, not a table of one.
+    flat : whether the function takes a column instead of a table with one column.
     """
 
     name: str
@@ -76,25 +76,25 @@ class Blocks(Inside):
 
 
 def check_rows(curator: Curator) -> None:
-    """Raise, before anything is charged, if blocks cannot be handed to a function."""
+    """Raise, before anything is charged, if blocks of these rows cannot be handed to a function."""
     if not curator.holds_rows:
         raise NotSupported("A `statistic` of blocks needs rows in memory: these are read piece by piece.")
 
 
 @dataclass(frozen=True)
 class MeanOfBlocks(Blocks):
-    """The mean of the blocks' answers, in halves of their ranges from the middle, with noise for one block's range."""
+    """The mean of the blocks' answers, scaled to [-1, 1], with noise for a change of one block."""
 
     pays: ClassVar[tuple[type[Event], ...]] = (Laplace, Gaussian)
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
-        """The mean, and the deviation of its noise."""
+        """The mean and the standard deviation of its noise."""
         low, high = np.array([(grid.first, grid.last) for grid in self.grids], dtype=object).T
         answers = self.answers(rows, rng).astype(object)
         scaled = ((2 * answers - low - high) * FINE) // np.maximum(high - low, 1)  # within ±FINE
         p = len(self.grids)
         half = np.array([(grid.high - grid.low) / 2 for grid in self.grids])
-        each = isinstance(event, Laplace)  # each of p answers moves by 2: 2p in ℓ1, 2√p in ℓ2
+        each = isinstance(event, Laplace)  # each of p scaled answers moves by at most 2: 2p in ℓ1, 2√p in ℓ2
         sensitivity = Fraction(2 * p * FINE) if each else root_above(4 * p * FINE**2)
         noisy = perturbed(scaled.sum(axis=0), sensitivity, event, rng)
         std = deviation_of(event, p, 2 * p if each else 2 * math.sqrt(p))
@@ -105,52 +105,54 @@ class MeanOfBlocks(Blocks):
 
 @dataclass(frozen=True)
 class MedianOfBlocks(Blocks):
-    """The median of the blocks' answers, of each number by itself: a choice among the points of its grid for each."""
+    """The median of each number of the blocks' answers, by the exponential mechanism over the points of its grid."""
 
     pays: ClassVar[tuple[type[Event], ...]] = (Choice, Composed)
     choices: ClassVar[int] = 1  # for each number
 
     def check(self, event: Event) -> None:
-        """Raise, before anything is charged, if there is no proof, or not as many choices as there are to make."""
+        """Raise, before anything is charged, if there is no proof or the event is not one choice for each decision."""
         super().check(event)
-        if [type(one) for one in _events(event)] != [Choice] * (len(self.grids) * self.choices):
+        if [type(one) for one in _list_events(event)] != [Choice] * (len(self.grids) * self.choices):
             raise ValueError("What blocks agree on is paid for by choices for each number.")
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
-        """A row of values for each number."""
-        answers, epsilons = self.answers(rows, rng), iter([one.epsilon for one in _events(event)])  # type: ignore[attr-defined]
+        """A row of released values for each number of an answer."""
+        answers, epsilons = self.answers(rows, rng), iter([one.epsilon for one in _list_events(event)])  # type: ignore[attr-defined]
         asked = zip(self.grids, answers.T, strict=True)
-        return np.array([self.summarise(codes, grid, epsilons, rng) for grid, codes in asked]), None
+        return np.array([self.choose_values(codes, grid, epsilons, rng) for grid, codes in asked]), None
 
-    def summarise(self, codes: Ints, grid: DecimalGrid, epsilons: Iterator[float], rng: Keystream) -> list[float]:
-        """The median of one number's answers."""
+    def choose_values(self, codes: Ints, grid: DecimalGrid, epsilons: Iterator[float], rng: Keystream) -> list[float]:
+        """Choose the median of one number of the answers."""
         found, counts = np.unique(codes, return_counts=True)
         ranked = Ranked(found, counts, np.cumsum(counts) - counts, self.count)
-        pieces = pieces_of(ranked, grid, HALF, self.count)
+        pieces = score_pieces(ranked, grid, HALF, self.count)
         return [float(grid.values(exponential_on_grid(pieces, grid, next(epsilons), HALF.denominator, rng)))]
 
 
 @dataclass(frozen=True)
 class SpreadOfBlocks(MedianOfBlocks):
-    """The median of the blocks' answers, and the median of their distances from it, to the nearest quarter octave."""
+    """The median of the blocks' answers, and the median distance from it, to the nearest quarter octave."""
 
     choices: ClassVar[int] = 2
 
-    def summarise(self, codes: Ints, grid: DecimalGrid, epsilons: Iterator[float], rng: Keystream) -> list[float]:
-        """The median, then the least of ever larger distances that holds half of the answers, nearly."""
-        (middle,) = super().summarise(codes, grid, epsilons, rng)
+    def choose_values(self, codes: Ints, grid: DecimalGrid, epsilons: Iterator[float], rng: Keystream) -> list[float]:
+        """Choose the median, then the smallest of a ladder of distances that contains about half of the answers."""
+        (middle,) = super().choose_values(codes, grid, epsilons, rng)
         steps = (grid.high - grid.low) * 2.0 ** (-np.arange(4 * OCTAVES) / 4)
         held = np.searchsorted(
             np.sort(np.abs(codes - int(grid.codes(np.array(middle))))), _in_steps(steps, grid), "right"
         )
-        # one answer exchanged moves each number of answers held by one at most, so twice that by two
+        # replacing one answer changes each of these counts by at most 1, so the score by at most 2
         place = exponential(-np.abs(2 * held - self.count), next(epsilons), 2, rng)
         return [middle, float(steps[place])]
 
 
 @dataclass(frozen=True)
 class StableBlocks(Blocks):
-    """The median of the blocks' answers, of each number by itself, with noise of a scale at which all are stable.
+    """The median of each number of the blocks' answers, with noise of a scale at which all of them are stable.
+
+    The value is the number of the scale that passed and the medians, or -1 and the middles of the ranges.
 
     The value is the number of the scale that passed, or -1, and the medians, or the middles of the ranges.
     """
@@ -159,20 +161,20 @@ class StableBlocks(Blocks):
     replayable: ClassVar[bool] = False  # private by the chance that its test fails
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
-        """Propose, test and release."""
+        """Propose scales, test them, and release with the first that passes."""
         assert isinstance(event, Approximate)
         answers, middle = np.sort(self.answers(rows, rng), axis=0), (self.count - 1) // 2
         many = min(2 * threshold_for(event, PROPOSALS), middle)
         sizes = np.array([grid.size for grid in self.grids], dtype=object)
-        orders = [_padded(answers[:, i], many, grid) for i, grid in enumerate(self.grids)]
-        reach = np.array([ranges_near(order, many) for order in orders], dtype=object)
+        orders = [_pad_order(answers[:, i], many, grid) for i, grid in enumerate(self.grids)]
+        reach = np.array([find_ranges_near(order, many) for order in orders], dtype=object)
         scales = [np.maximum(1, sizes >> (PROPOSALS - number)) for number in range(PROPOSALS)]
         distances = (int((reach <= scale[:, None]).all(axis=0).sum()) for scale in scales)
         number = first_stable(distances, event, PROPOSALS, rng)
         codes = [(grid.first + grid.last) // 2 for grid in self.grids]
         if number >= 0:
             noise = noise_after_test(event)
-            unit = root_above(len(self.grids))  # each number in units of its scale: together √p
+            unit = root_above(len(self.grids))  # in units of their scales, all p numbers together move by √p
             codes = [
                 int(add_gaussian([int(order[many + 1])], int(scale) * unit, noise, rng)[0])
                 for order, scale in zip(orders, scales[number], strict=True)
@@ -188,12 +190,12 @@ def _in_steps(lengths: NDArray[np.float64], grid: DecimalGrid) -> Ints:
     return np.asarray(np.floor(lengths / (grid.high - grid.low) * (grid.last - grid.first)), dtype=np.int64)
 
 
-def _padded(order: Ints, many: int, grid: DecimalGrid) -> Ints:
-    """The middle answer with so many, and one more, on either side; ends of the grid beyond the first and the last."""
+def _pad_order(order: Ints, many: int, grid: DecimalGrid) -> Ints:
+    """The middle answer with `many` + 1 answers on either side; the grid's end points stand beyond the outermost."""
     wide = np.concatenate([np.full(many + 1, grid.first), order, np.full(many + 1, grid.last)])
     middle = (len(order) - 1) // 2 + many + 1
     return np.asarray(wide[middle - many - 1 : middle + many + 2])
 
 
-def _events(event: Event) -> tuple[Event, ...]:
+def _list_events(event: Event) -> tuple[Event, ...]:
     return event.events if isinstance(event, Composed) else (event,)

@@ -14,19 +14,19 @@ from discreet.budget import counts
 from discreet.labels import codes_of
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.intervals import around_counts
-from discreet.stats.statistic import Options, Question, Range, ask, one_cell, present, retried
+from discreet.stats.intervals import bound_counts
+from discreet.stats.statistic import Options, Question, Range, allow_retry, ask, l1_factor_of_cells, mark_present
 
 MOST_CELLS = 1 << 24
 
 
-@retried
+@allow_retry
 def count(x: Any, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Release:
-    """How many rows there are (rows with a missing number are not counted).
+    """The number of rows (rows with a missing value are not counted).
 
-    The interval is for the number of rows in these data: there is no sampling in it. Noise is whole, and as small as a
-    promise of pure ε allows; with a δ and a ledger that is shared, it is Gaussian. (Where the rows of a unit share what
-    one row may add, parts of rows are counted, and it is Laplace noise.)
+    The interval is for the number of rows in these data, so it has no sampling error. Noise is a whole number, and the
+    smallest that pure ε allows; with a δ and a shared ledger it is Gaussian. (Where the rows of a unit share the weight
+    of one row, fractions of rows are counted, with Laplace noise.)
 
     Examples
     --------
@@ -37,15 +37,15 @@ def count(x: Any, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Op
     """
     question = ask("count", x, epsilon, delta, options, numeric=False, wider=1.0)
     # BOUND + SUMMARISE: each row adds one
-    query = BoundedSum(OneHot(present, 1), order=question.order, name="count")
+    query = BoundedSum(OneHot(mark_present, 1), order=question.order, name="count")
     # PRIVATISE
     noisy = question.curator.measure(query, question.budget.whole("counts"))
     # SOLVE
-    (low,), (high,) = around_counts(noisy, question.confidence)
+    (low,), (high,) = bound_counts(noisy, question.confidence)
     return question.answer("count", float(noisy.value[0]), noisy.std, (float(low), float(high)))
 
 
-@retried
+@allow_retry
 def histogram(
     x: Any,
     bins: Any = 10,
@@ -56,17 +56,17 @@ def histogram(
     categories: Any = None,
     **options: Unpack[Options],
 ) -> Release:
-    """How many rows fall into each cell; of several columns, the contingency table.
+    """The number of rows in each cell; for several columns, a contingency table.
 
     Parameters
     ----------
     x : a column, or a table for a contingency table.
-    bins : how many even cells between the bounds, or the edges; for a table, one of these per column.
-    bounds : (low, high); values outside go to the cells at the ends. Estimated privately if None.
+    bins : the number of equal cells between the bounds, or the edges; for a table, one of these per column.
+    bounds : (low, high); values outside are counted in the cells at the ends. Estimated privately if None.
     categories : the public list of labels, or one list per column; labels not in it are not counted.
 
-    The answer's `axes` are the edges or categories; its interval holds for each cell by itself, for these data. Counts
-    are unbiased: small ones may come out below zero. Noise and δ are as in `count`.
+    The release's `axes` are the edges or categories. Its interval holds for each cell separately, for these data.
+    Counts are unbiased, so small ones may be below zero. Noise and δ are as in `count`.
 
     Examples
     --------
@@ -75,38 +75,38 @@ def histogram(
     ((('a', 'b', 'c'),), (3,))
     """
 
-    def wider(width: int) -> float:
+    def bound_l1_factor(width: int) -> float:
         given = categories is not None or bounds is not None or _are_edges(_per_column(bins, width))
-        return one_cell(options) if given else math.inf
+        return l1_factor_of_cells(options) if given else math.inf
 
-    question = ask("histogram", x, epsilon, delta, options, numeric=categories is None, wider=wider)
+    question = ask("histogram", x, epsilon, delta, options, numeric=categories is None, wider=bound_l1_factor)
     width = question.curator.width
     if categories is not None:
-        labels = _lists(categories, width)
-        cells, shape, axes = _label_cells(labels), tuple(map(len, labels)), tuple(map(tuple, labels))
+        labels = _read_categories(categories, width)
+        cells, shape, axes = _make_label_finder(labels), tuple(map(len, labels)), tuple(map(tuple, labels))
         share = question.budget.whole("counts")
     else:
-        edges, share = _edges(question, bins, bounds)
+        edges, share = _read_edges(question, bins, bounds)
         cells, shape, axes = (
-            _edge_cells(edges),
+            _make_edge_finder(edges),
             tuple(len(e) - 1 for e in edges),
             tuple(tuple(e.tolist()) for e in edges),
         )
 
     # BOUND + SUMMARISE: each row adds one to its cell
     query = BoundedSum(
-        OneHot(lambda rows: _ravel(cells(rows), shape), math.prod(shape)), order=question.order, name="histogram"
+        OneHot(lambda rows: _ravel_codes(cells(rows), shape), math.prod(shape)), order=question.order, name="histogram"
     )
     # PRIVATISE
     noisy = question.curator.measure(query, share)
     # SOLVE
     value = noisy.value.reshape(shape)
-    low, high = around_counts(noisy, question.confidence)
+    low, high = bound_counts(noisy, question.confidence)
     interval = low.reshape(shape), high.reshape(shape)
     return question.answer("histogram", value, noisy.std, interval, axes=axes)
 
 
-def _lists(categories: Any, width: int) -> list[list[Any]]:
+def _read_categories(categories: Any, width: int) -> list[list[Any]]:
     nested = all(isinstance(part, (list, tuple, np.ndarray)) for part in categories)
     lists = [list(part) for part in categories] if nested else [list(categories)]
     if len(lists) != width:
@@ -117,12 +117,12 @@ def _lists(categories: Any, width: int) -> list[list[Any]]:
     return lists
 
 
-def _edges(question: Question, bins: Any, bounds: Range) -> tuple[list[NDArray[Any]], Any]:
+def _read_edges(question: Question, bins: Any, bounds: Range) -> tuple[list[NDArray[Any]], Any]:
     per_column = _per_column(bins, question.curator.width)
     if _are_edges(per_column):
         share = question.budget.whole("counts")
-        return [_checked(np.asarray(part, np.float64)) for part in per_column], share
-    numbers = [_number(part) for part in per_column]
+        return [_check_edges(np.asarray(part, np.float64)) for part in per_column], share
+    numbers = [_read_cell_count(part) for part in per_column]
     if math.prod(numbers) > MOST_CELLS:
         raise ValueError(f"A histogram has at most {MOST_CELLS} cells. Got {math.prod(numbers)}.")
     found, (share,) = question.deal(bounds, counts(1))
@@ -143,37 +143,37 @@ def _are_edges(per_column: list[Any]) -> bool:
     return all(isinstance(part, (list, tuple)) or np.ndim(part) == 1 for part in per_column)
 
 
-def _number(bins: Any) -> int:
+def _read_cell_count(bins: Any) -> int:
     if not is_whole(bins) or bins < 1:
         raise ValueError(f"`bins` must be whole numbers >= 1, or rising edges for all columns. Got {bins!r}.")
     return int(bins)
 
 
-def _checked(edges: NDArray[Any]) -> NDArray[Any]:
+def _check_edges(edges: NDArray[Any]) -> NDArray[Any]:
     if len(edges) < 2 or not np.isfinite(edges).all() or not (np.diff(edges) > 0).all():
         raise ValueError("The edges in `bins` must be two or more finite, rising numbers.")
     return edges
 
 
-def _edge_cells(edges: Sequence[NDArray[Any]]) -> Any:
-    def cells(rows: Batch) -> NDArray[np.int64]:
+def _make_edge_finder(edges: Sequence[NDArray[Any]]) -> Any:
+    def find_cells(rows: Batch) -> NDArray[np.int64]:
         columns = []
         for values, inner in zip(rows.X.T, edges, strict=True):
             code = np.searchsorted(inner[1:-1], values, side="right")
             columns.append(np.where(np.isfinite(values), code, -1))
         return np.column_stack(columns)
 
-    return cells
+    return find_cells
 
 
-def _label_cells(labels: Sequence[list[Any]]) -> Any:
-    def cells(rows: Batch) -> NDArray[np.int64]:
+def _make_label_finder(labels: Sequence[list[Any]]) -> Any:
+    def find_cells(rows: Batch) -> NDArray[np.int64]:
         return np.column_stack([codes_of(values, known) for values, known in zip(rows.X.T, labels, strict=True)])
 
-    return cells
+    return find_cells
 
 
-def _ravel(codes: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
+def _ravel_codes(codes: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
     flat = np.zeros(len(codes), dtype=np.int64)
     for code, size in zip(codes.T, shape, strict=True):
         flat = flat * size + code

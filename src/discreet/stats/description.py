@@ -1,8 +1,8 @@
-"""Description: count, means, quartiles and histograms of all columns of a table, as one planned release.
+"""Description: the count, and means, quartiles and histograms of all columns of a table, as one planned release.
 
-The budget is split once, and rows are read once. Of each column of numbers two things are measured: its powers, for the
-mean, and how many rows fall into each of `cells` even cells, for the histogram and, by adding the cells up, for the
-quartiles. One measurement serves all ranks, which costs less than a choice for each.
+The budget is split once, and rows are read once. Two things are measured for each column of numbers: its power sums,
+for the mean, and the number of rows in each of `cells` equal cells, for the histogram and, by cumulative sums, for the
+quartiles. One measurement serves all ranks, which costs less than an exponential mechanism for each.
 """
 
 from __future__ import annotations
@@ -21,22 +21,29 @@ from discreet.labels import codes_of
 from discreet.ledger.retrying import Retrying
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
-from discreet.stats.described_columns import chosen, plain, refuse, refuse_missing, refuse_whole
-from discreet.stats.intervals import around_counts, reach
-from discreet.stats.moments import MEAN, Powers, mean_of
-from discreet.stats.statistic import Options, Question, ask, forgetful
+from discreet.stats.described_columns import (
+    has_only_numbers,
+    refuse_bad_columns,
+    refuse_missing_columns,
+    refuse_unbounded_whole,
+    select_columns,
+)
+from discreet.stats.intervals import bound_counts, find_half_width
+from discreet.stats.moments import MEAN, NoisyPowers, estimate_mean
+from discreet.stats.statistic import Options, Question, ask, forget_on_failure
 
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 RANKS = (0.25, 0.5, 0.75)
-DEALT = np.array(MEAN)
+WEIGHTS = np.array(MEAN)
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column of numbers: mean and quartiles with intervals, and noisy counts in even cells of its range.
+    """A column of numbers: mean and quartiles with intervals, and noisy counts in equal cells of its range.
 
-    If it is of `whole` numbers, so are its quartiles and their intervals, and edges lie halfway between two numbers.
+    In a column of `whole` numbers the quartiles and their intervals are whole too, and edges lie halfway between two
+    numbers.
     """
 
     name: str
@@ -49,8 +56,8 @@ class Numbers:
     std: float
     whole: bool = False
 
-    def bins(self, most: int = 16) -> tuple[Floats, Floats]:
-        """Edges and counts of fewer, wider cells, to be looked at."""
+    def merge_cells(self, most: int = 16) -> tuple[Floats, Floats]:
+        """Edges and counts of fewer, wider cells, for display."""
         step = max(1, len(self.counts) // most)
         starts = np.arange(0, len(self.counts), step)
         return np.append(self.edges[starts], self.edges[-1]), np.add.reduceat(self.counts, starts)
@@ -69,17 +76,17 @@ class Categories:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """All columns of a table, and the receipt; intervals hold with probability `confidence`, each by itself."""
+    """All columns of a table, and the receipt; each interval holds by itself with probability `confidence`."""
 
     count: float
     count_interval: Interval
     columns: tuple[Numbers | Categories, ...]
     confidence: float
     release: Release
-    count_std: float = 0.0  # of the noise in the count; 0 where it is public
+    count_std: float = 0.0  # standard deviation of the noise in the count; 0 where the count is public
 
 
-@forgetful
+@forget_on_failure
 def describe(
     X: Any,
     bounds: Mapping[str, Interval],
@@ -91,20 +98,20 @@ def describe(
     whole: Collection[str] = (),
     **options: Unpack[Options],
 ) -> Description:
-    """How many rows there are, and what each column looks like.
+    """The number of rows, and a summary of each column.
 
     Parameters
     ----------
-    X : a table with names of columns, or rows behind an engine.
+    X : a table with column names, or rows behind an engine.
     bounds : public (low, high) of each column of numbers to describe.
     categories : the public list of values of each column of categories to describe.
-    cells : how finely the range of a column of numbers is cut; quartiles are told to within a cell.
-    whole : columns of whole numbers, with whole bounds. Each cell then holds equally many of them, at most `cells`
-        cells in all, so that no cell looks emptier than its neighbours for holding fewer.
+    cells : the number of cells of a column of numbers; quartiles are precise to within a cell.
+    whole : the columns of whole numbers, with whole bounds. Each of their cells then covers equally many numbers, with
+        at most `cells` cells in all, so that no cell looks emptier than its neighbours because it covers fewer.
 
-    With a public `n` nothing is spent on the count, which is then `n` itself.
-    Intervals of counts are for these data, those of means and quartiles for the population the rows were drawn from. A
-    row whose cell is missing, or not among the values, is left out of that column alone.
+    With a public `n` nothing is spent on the count, which is then `n` itself. Intervals of counts are for these data;
+    those of means and quartiles are for the population the rows were drawn from. A row with a missing value, or a value
+    that is not in the list, is left out of that column only.
 
     Examples
     --------
@@ -119,26 +126,32 @@ def describe(
     if isinstance(options.get("ledger"), Retrying):
         raise NotSupported("A description cannot be retried yet. Hint: give it the ledger itself.")
     lists = {name: tuple(values) for name, values in (categories or {}).items()}
-    refuse(bounds, lists, cells)
-    refuse_whole(bounds, whole)
-    grids = {name: _edges(name, pair, cells, name in whole) for name, pair in bounds.items()}
-    rows = chosen(X, [*bounds, *lists], options.get("unit"))
-    # what is not wanted may be of any type, and so may be what is: `_Codes` makes numbers of it
-    question = ask("describe", rows, epsilon, delta, options, numeric=plain(rows, bounds, options.get("unit")))
-    names = _named(question, [*bounds, *lists])
-    question.curator.map(_Codes(tuple(names.index(name) for name in (*bounds, *lists)), len(bounds), lists))
-    plan = _plan(bounds, lists, grids, question)
+    refuse_bad_columns(bounds, lists, cells)
+    refuse_unbounded_whole(bounds, whole)
+    grids = {name: _make_edges(name, pair, cells, name in whole) for name, pair in bounds.items()}
+    rows = select_columns(X, [*bounds, *lists], options.get("unit"))
+    # columns may be of any type: `_Codes` turns those that are wanted into numbers
+    question = ask(
+        "describe", rows, epsilon, delta, options, numeric=has_only_numbers(rows, bounds, options.get("unit"))
+    )
+    names = _read_names(question, [*bounds, *lists])
 
+    # BOUND: categories become places in their public lists; the queries clip numbers to their bounds
+    question.curator.map(_Codes(tuple(names.index(name) for name in (*bounds, *lists)), len(bounds), lists))
+    # SUMMARISE: the count; power sums and cell counts of numbers; counts of categories
+    plan = _plan_queries(bounds, lists, grids, question)
+    # PRIVATISE: one split of the budget, and all queries in one reading of the rows
     shares = question.budget.split(*(part.share for part in plan))
     noisy = question.curator.measure_together(
         *((part.query, share, None) for part, share in zip(plan, shares, strict=True))
     )
-    return _solved(question, noisy, bounds, lists, grids, whole)
+    # SOLVE: means, quartiles and histograms, with intervals
+    return _solve_columns(question, noisy, bounds, lists, grids, whole)
 
 
 @dataclass(frozen=True)
 class _Codes:
-    """The columns wanted as numbers: those that are as they are, a category as its place in its list, NaN for none."""
+    """The wanted columns as numbers: a category as its place in its list, and NaN for a missing value."""
 
     places: tuple[int, ...]
     numbers: int
@@ -146,7 +159,7 @@ class _Codes:
 
     def __call__(self, batch: Batch) -> Floats:
         wanted = [batch.X[:, place] for place in self.places]
-        parts = [_floats(cells) for cells in wanted[: self.numbers]]
+        parts = [_to_floats(cells) for cells in wanted[: self.numbers]]
         codes = [
             codes_of(cells, known) for cells, known in zip(wanted[self.numbers :], self.lists.values(), strict=True)
         ]
@@ -155,46 +168,52 @@ class _Codes:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _PlannedQuery:
     query: BoundedSum
     share: float | Part
 
 
-def _plan(
+def _plan_queries(
     bounds: Mapping[str, Interval], lists: Mapping[str, Any], grids: Mapping[str, Floats], question: Question
-) -> list[_Part]:
-    """BOUND and SUMMARISE: a count; powers and cells of each column of numbers; cells of each category."""
+) -> list[_PlannedQuery]:
+    """The queries and their parts of the budget: a count, powers and cells of each number, cells of each category."""
     order = question.order
-    parts = [_Part(BoundedSum(OneHot(_every, 1), order=order, name="count"), counts(1))] if question.n is None else []
+    parts = (
+        [_PlannedQuery(BoundedSum(OneHot(_put_in_one_cell, 1), order=order, name="count"), counts(1))]
+        if question.n is None
+        else []
+    )
     for place, (name, (low, high)) in enumerate(bounds.items()):
-        norm = float(np.linalg.norm(DEALT, order))
-        powers = BoundedSum(_powers(place, Bounds([low], [high])), norm=norm, order=order, name=f"{name}: mean")
+        norm = float(np.linalg.norm(WEIGHTS, order))
+        powers = BoundedSum(_make_powers(place, Bounds([low], [high])), norm=norm, order=order, name=f"{name}: mean")
         edges = grids[name]
-        table = BoundedSum(OneHot(_cell(place, edges), len(edges) - 1), order=order, name=f"{name}: histogram")
-        parts += [_Part(powers, 2.0), _Part(table, counts(2))]
+        table = BoundedSum(
+            OneHot(_make_cell_finder(place, edges), len(edges) - 1), order=order, name=f"{name}: histogram"
+        )
+        parts += [_PlannedQuery(powers, 2.0), _PlannedQuery(table, counts(2))]
     for place, (name, values) in enumerate(lists.items(), len(bounds)):
         size = len(values)
-        cell = _cell(place, np.arange(size + 1.0) - 0.5)
-        parts.append(_Part(BoundedSum(OneHot(cell, size), order=order, name=f"{name}: histogram"), counts(1)))
+        cell = _make_cell_finder(place, np.arange(size + 1.0) - 0.5)
+        parts.append(_PlannedQuery(BoundedSum(OneHot(cell, size), order=order, name=f"{name}: histogram"), counts(1)))
     return parts
 
 
-def _every(rows: Batch) -> NDArray[np.int64]:
+def _put_in_one_cell(rows: Batch) -> NDArray[np.int64]:
     return np.zeros(len(rows.X), np.int64)
 
 
-def _powers(place: int, bounds: Bounds) -> Callable[[Batch], Floats]:
-    def powers(rows: Batch) -> Floats:
+def _make_powers(place: int, bounds: Bounds) -> Callable[[Batch], Floats]:
+    def compute_powers(rows: Batch) -> Floats:
         z = bounds.scale(rows.X[:, [place]])
-        return np.asarray(np.hstack([np.ones_like(z), z, z * z]) * DEALT)
+        return np.asarray(np.hstack([np.ones_like(z), z, z * z]) * WEIGHTS)
 
-    return powers
+    return compute_powers
 
 
-def _edges(name: str, pair: Interval, cells: int, whole: bool) -> Floats:
-    """Of even cells from low to high; of whole numbers, cells that hold equally many of them.
+def _make_edges(name: str, pair: Interval, cells: int, whole: bool) -> Floats:
+    """Edges of equal cells from low to high; for whole numbers, of cells that cover equally many of them.
 
-    >>> _edges("ward", (1, 6), 4, True).tolist()
+    >>> _make_edges("ward", (1, 6), 4, True).tolist()
     [0.5, 2.5, 4.5, 6.5]
     """
     if not whole:
@@ -206,17 +225,17 @@ def _edges(name: str, pair: Interval, cells: int, whole: bool) -> Floats:
     return np.asarray(int(pair[0]) - 0.5 + width * np.arange(-(-numbers // width) + 1), np.float64)
 
 
-def _cell(place: int, edges: Floats) -> Callable[[Batch], NDArray[np.int64]]:
+def _make_cell_finder(place: int, edges: Floats) -> Callable[[Batch], NDArray[np.int64]]:
     inner = edges[1:-1]
 
-    def cell(rows: Batch) -> NDArray[np.int64]:
+    def find_cell(rows: Batch) -> NDArray[np.int64]:
         values = rows.X[:, place]
         return np.where(np.isfinite(values), np.searchsorted(inner, values, side="right"), -1)
 
-    return cell
+    return find_cell
 
 
-def _solved(
+def _solve_columns(
     question: Question,
     noisy: Sequence[Release],
     bounds: Mapping[str, Interval],
@@ -224,30 +243,32 @@ def _solved(
     grids: Mapping[str, Floats],
     whole: Collection[str],
 ) -> Description:
-    """SOLVE: columns from noisy sums."""
-    count, std, rest = _count(question, noisy)
+    """The description of all columns, from the noisy sums."""
+    count, std, rest = _read_count(question, noisy)
     columns: list[Numbers | Categories] = []
     for place, (name, pair) in enumerate(bounds.items()):
-        found = _numbers(name, pair, rest[2 * place], rest[2 * place + 1], grids[name], question.confidence)
-        columns.append(_rounded(found, pair) if name in whole else found)
+        found = _solve_numbers(name, pair, rest[2 * place], rest[2 * place + 1], grids[name], question.confidence)
+        columns.append(_round_quartiles(found, pair) if name in whole else found)
     for (name, values), table in zip(lists.items(), rest[2 * len(bounds) :], strict=True):
-        interval = around_counts(table, question.confidence)
+        interval = bound_counts(table, question.confidence)
         columns.append(Categories(name, values, table.value, interval, float(table.std)))
     release = question.curator.summary("describe", question.budget)
     return Description(*count, tuple(columns), question.confidence, release, std)
 
 
-def _count(question: Question, noisy: Sequence[Release]) -> tuple[tuple[float, Interval], float, Sequence[Release]]:
-    """How many rows there are, with an interval; the deviation of the noise in it; and the releases of the columns."""
+def _read_count(
+    question: Question, noisy: Sequence[Release]
+) -> tuple[tuple[float, Interval], float, Sequence[Release]]:
+    """The number of rows with its interval, the standard deviation of its noise, and the releases of the columns."""
     if question.n is not None:
         return (float(question.n), (float(question.n), float(question.n))), 0.0, noisy
     count, *rest = noisy
-    (low,), (high,) = around_counts(count, question.confidence)
+    (low,), (high,) = bound_counts(count, question.confidence)
     return (float(count.value[0]), (float(low), float(high))), float(count.std), rest
 
 
-def _rounded(found: Numbers, pair: Interval) -> Numbers:
-    """The same of whole numbers."""
+def _round_quartiles(found: Numbers, pair: Interval) -> Numbers:
+    """The same column with whole quartiles and whole ends of their intervals."""
     low, high = pair
     ends = [(np.clip(np.ceil(a), low, high), np.clip(np.floor(b), low, high)) for a, b in found.quartile_intervals]
     values = np.clip(np.rint(found.quartiles), low, high)
@@ -259,47 +280,50 @@ def _rounded(found: Numbers, pair: Interval) -> Numbers:
     )
 
 
-def _numbers(name: str, pair: Interval, powers: Release, table: Release, edges: Floats, confidence: float) -> Numbers:
+def _solve_numbers(
+    name: str, pair: Interval, powers: Release, table: Release, edges: Floats, confidence: float
+) -> Numbers:
     scaled = Bounds([pair[0]], [pair[1]])
-    values, std = powers.value / DEALT, powers.std / DEALT
-    power = Powers(float(values[0]), values[1:], std, powers)
-    mean, _, interval = mean_of(power, scaled, confidence)
-    found = [_quantile(q, edges, table, confidence) for q in RANKS]
+    values, std = powers.value / WEIGHTS, powers.std / WEIGHTS
+    power = NoisyPowers(float(values[0]), values[1:], std, powers)
+    mean, _, interval = estimate_mean(power, scaled, confidence)
+    found = [_read_quantile(q, edges, table, confidence) for q in RANKS]
     quartiles, intervals = zip(*found, strict=True)
     return Numbers(name, mean, interval, quartiles, intervals, edges, table.value, float(table.std))
 
 
-def _quantile(q: float, edges: Floats, table: Release, confidence: float) -> tuple[float, Interval]:
-    """Where cells add up to a share q of their total, and between which edges that is, most probably.
+def _read_quantile(q: float, edges: Floats, table: Release, confidence: float) -> tuple[float, Interval]:
+    """The quantile of rank q from the cumulative counts of cells, and the two edges that bracket it.
 
-    At edge k, with B cells of noise σ each, the sum below it less q times the total has noise of standard deviation
-    σ √((1 - q)² k + q² (B - k)), beside the sampling's √(n q (1 - q)). An edge is below the quantile, most probably,
-    where the difference is less than minus what both reach; the true quantile's own edges pass that test.
+    At edge k, with B cells of noise σ each, the sum below the edge minus q times the total has noise of standard
+    deviation σ √((1 - q)² k + q² (B - k)), and sampling error √(n q (1 - q)). An edge is taken to be below the quantile
+    if this difference is negative beyond both errors together. The edges next to the true quantile pass the test with
+    the stated confidence.
     """
     cells = len(table.value)
     below = np.append(0.0, np.cumsum(table.value))
     rows, k = max(float(below[-1]), 1.0), np.arange(cells + 1)
     value = float(np.interp(q * rows, np.maximum.accumulate(below), edges))
     noise = float(table.std) * np.sqrt((1 - q) ** 2 * k + q**2 * (cells - k))
-    half = reach(confidence, np.sqrt(rows * q * (1 - q)), (noise,), table.event)
+    half = find_half_width(confidence, np.sqrt(rows * q * (1 - q)), (noise,), table.event)
     low = np.flatnonzero(below[1:] - q * rows + half[1:] >= 0)
     high = np.flatnonzero(below[:-1] - q * rows - half[:-1] <= 0)
     ends = edges[low[0]] if low.size else edges[0], edges[high[-1] + 1] if high.size else edges[-1]
     return value, (float(min(ends[0], value)), float(max(ends[1], value)))
 
 
-def _floats(cells: NDArray[Any]) -> Floats:
-    return np.asarray(cells if cells.dtype.kind == "f" else np.frompyfunc(_number, 1, 1)(cells), np.float64)
+def _to_floats(cells: NDArray[Any]) -> Floats:
+    return np.asarray(cells if cells.dtype.kind == "f" else np.frompyfunc(_to_float, 1, 1)(cells), np.float64)
 
 
-def _number(cell: Any) -> float:
+def _to_float(cell: Any) -> float:
     try:
         return float(cell)
-    except Exception:  # whatever a strange cell does: it is missing, and tells nothing of itself
+    except Exception:  # a value that cannot be converted counts as missing, and its error reveals nothing
         return np.nan
 
 
-def _named(question: Question, wanted: Sequence[str]) -> list[str]:
+def _read_names(question: Question, wanted: Sequence[str]) -> list[str]:
     names = list(question.curator.columns or ())
-    refuse_missing(names, wanted)
+    refuse_missing_columns(names, wanted)
     return names

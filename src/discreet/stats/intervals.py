@@ -1,4 +1,4 @@
-"""Intervals that account for the privacy noise and for the sampling."""
+"""Confidence intervals that account for both the privacy noise and the sampling."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ Floats = NDArray[np.float64]
 DRAWS = 20_001
 
 
-def reach(confidence: float, normal: Any, noise: tuple[Any, ...], event: Event) -> Any:
-    """How far from 0 the sum of a normal error and noises reaches, with the given confidence.
+def find_half_width(confidence: float, normal: Any, noise: tuple[Any, ...], event: Event) -> Any:
+    """The half-width of an interval around 0 that holds a normal error plus noises, with the given confidence.
 
-    `normal` is the standard deviation of the sampling error, `noise` those of independent noises of the event's law.
-    All Gaussian: a multiple of the total deviation. With Laplace noise, or the whole noise of counts, which is like it:
-    by simulation, with public random numbers: what is computed here is a property of known laws and not of the data.
+    `normal` is the standard deviation of the sampling error, `noise` those of independent noises of the event's law. If
+    all noise is Gaussian, the half-width is a multiple of the total deviation. With Laplace noise, or the discrete
+    noise of counts, which is close to it, the half-width is simulated with public random numbers: it is a property of
+    known laws, not of the data.
     """
     variance = np.square(normal) + sum(np.square(part) for part in noise)
     if not any(isinstance(leaf, Laplace | Pure) for leaf, _ in flatten(event)):
         return _normal_quantile(confidence) * np.sqrt(variance)
-    gauss, laplace = _draws(len(noise))
+    gauss, laplace = _draw_errors(len(noise))
     shape = np.broadcast(normal, *noise).shape
     flat = [np.broadcast_to(part, shape).reshape(-1, 1) for part in (normal, *noise)]
     errors = np.abs(flat[0] * gauss + sum(part * law for part, law in zip(flat[1:], laplace, strict=True)))
@@ -34,17 +35,19 @@ def reach(confidence: float, normal: Any, noise: tuple[Any, ...], event: Event) 
     return found if found.ndim else float(found)
 
 
-def around_counts(counts: Release, confidence: float) -> tuple[Floats, Floats]:
-    """Between which numbers of rows each true count is, with the given confidence: none is below zero."""
+def bound_counts(counts: Release, confidence: float) -> tuple[Floats, Floats]:
+    """The interval of each true count, with the given confidence; no end is below zero."""
     whole = isinstance(counts.event, Pure) and not (counts.value % 1).any()
     half = (
-        whole_reach(1 - confidence, float(counts.std)) if whole else reach(confidence, 0.0, (counts.std,), counts.event)
+        whole_reach(1 - confidence, float(counts.std))
+        if whole
+        else find_half_width(confidence, 0.0, (counts.std,), counts.event)
     )
     return np.maximum(0.0, counts.value - half), np.maximum(0.0, counts.value + half)
 
 
 @lru_cache(maxsize=8)
-def _draws(noises: int) -> tuple[Floats, Floats]:
+def _draw_errors(noises: int) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(20_140_101)
     return rng.standard_normal(DRAWS), rng.laplace(scale=np.sqrt(0.5), size=(noises, DRAWS))
 

@@ -1,8 +1,8 @@
-"""Somebody's function on the rows of one block, in a process of its own: what it does there changes no other block.
+"""A user's function on the rows of one block, in a process of its own, so that it cannot change another block.
 
 The process is forked from a clean parent (the fork server of `multiprocessing`), which has the function's module but no
-rows. It has limits of time and memory, and what it prints goes nowhere. Whatever goes wrong there, nothing of it comes
-back but that there is no answer.
+rows. Its time and memory are limited, and what it prints is discarded. If anything goes wrong, the only result is that
+there is no answer.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-SLACK = 5.0  # seconds by the clock beyond twice those of work, for a machine that is busy
+SLACK = 5.0  # extra seconds of wall time, beyond twice the CPU seconds, for a busy machine
 
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs a function on a block and returns a vector of so many finite numbers, or None.
+    """Runs a function on a block; returns a vector of `size` finite numbers, or None.
 
     Attributes
     ----------
     statistic : a function of the block's rows (and targets).
-    size : how many numbers it should answer with.
-    isolated : in a process of its own; otherwise here, where whoever calls vouches that blocks do not meet in it.
-    seconds, memory : of work, and of bytes, that a process may take.
+    size : the number of numbers that it should return.
+    isolated : run it in a process of its own; otherwise here, where the caller vouches that it keeps no state.
+    seconds, memory : the CPU seconds and the bytes that a process may use.
     """
 
     statistic: Callable[..., Any]
@@ -55,14 +55,16 @@ class Runner:
 
     def __call__(self, *block: NDArray[Any]) -> Floats | None:
         """The answer of one block."""
-        return self._apart(block) if self.isolated else _answer(self.statistic, block, self.size)
+        return self._answer_apart(block) if self.isolated else _compute_answer(self.statistic, block, self.size)
 
-    def _apart(self, block: tuple[NDArray[Any], ...]) -> Floats | None:
+    def _answer_apart(self, block: tuple[NDArray[Any], ...]) -> Floats | None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__, getattr(self.statistic, "__module__", __name__)])
         ours, theirs = context.Pipe(duplex=False)
         limits = self.seconds, self.memory
-        worker = context.Process(target=_work, args=(theirs, self.statistic, block, self.size, limits), daemon=True)
+        worker = context.Process(
+            target=_serve_answer, args=(theirs, self.statistic, block, self.size, limits), daemon=True
+        )
         worker.start()
         theirs.close()
         try:
@@ -76,10 +78,10 @@ class Runner:
         return np.frombuffer(sent) if len(sent) == 8 * self.size else None
 
 
-def _work(
+def _serve_answer(
     pipe: Any, statistic: Callable[..., Any], block: tuple[NDArray[Any], ...], size: int, limits: tuple[int, int]
 ) -> None:
-    """In the other process: the answer as bytes, nothing if there is none."""
+    """Run in the other process: send the answer as bytes, or no bytes if there is none."""
     with contextlib.suppress(Exception):
         import resource
 
@@ -88,13 +90,13 @@ def _work(
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    answer = _answer(statistic, block, size)
+    answer = _compute_answer(statistic, block, size)
     pipe.send_bytes(b"" if answer is None else answer.tobytes())
     pipe.close()
     os._exit(0)
 
 
-def _answer(statistic: Callable[..., Any], block: tuple[NDArray[Any], ...], size: int) -> Floats | None:
+def _compute_answer(statistic: Callable[..., Any], block: tuple[NDArray[Any], ...], size: int) -> Floats | None:
     with open(os.devnull, "w") as nowhere, contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.redirect_stdout(nowhere))
         stack.enter_context(contextlib.redirect_stderr(nowhere))
@@ -103,6 +105,6 @@ def _answer(statistic: Callable[..., Any], block: tuple[NDArray[Any], ...], size
         warnings.simplefilter("ignore")
         try:
             said = np.asarray(statistic(*[np.array(part) for part in block]), dtype=np.float64).ravel()
-        except (Exception, SystemExit):  # whatever it was about, it stays untold
+        except (Exception, SystemExit):  # the error may be about a row, so nothing of it is kept
             return None
     return said if said.shape == (size,) and bool(np.isfinite(said).all()) else None

@@ -25,20 +25,20 @@ MOST_CELLS = 1 << 20
 
 @dataclass(frozen=True)
 class MEstimator:
-    """A scikit-learn estimator fitted on the cells of a noisy histogram, each weighed by its count.
+    """A scikit-learn estimator fitted on the cells of a noisy histogram, each weighted by its count.
 
-    The counts are made consistent first: none is negative, and they add up to the number of rows (the nearest such
-    table). For few columns: cells grow with their number, and with them the share of the noise.
+    The counts are first replaced by the nearest ones that are not negative and add up to the number of rows. Use it for
+    few columns only: the number of cells, and with it the total noise, grows exponentially with the columns.
 
     Parameters
     ----------
-    estimator : of scikit-learn, with a `sample_weight` in its `fit`.
-    bounds : of each column, with `target` or `classes` where there is one to learn: public.
-    cells : how many even cells along each column, and along a target that is a number.
+    estimator : a scikit-learn estimator whose `fit` takes `sample_weight`.
+    bounds : public bounds of each column, with `target` or `classes` if there is a target.
+    cells : the number of equal cells along each column, and along a numerical target.
 
     Guarantee
     ---------
-    That of the histogram: a row adds one to one cell. Fitting is post-processing.
+    The guarantee of the histogram, where a row adds one to one cell. Fitting is post-processing.
 
     References
     ----------
@@ -61,7 +61,7 @@ class MEstimator:
     cells: int = 16
 
     def fit(self, X: Any, y: Any = None, epsilon: float = 1.0, delta: float = 0.0, **options: Unpack[Options]) -> Any:
-        """A fitted copy of the estimator; its `release_` is the histogram, which is all that it has seen.
+        """A fitted copy of the estimator; its `release_` is the histogram, the only thing it was fitted on.
 
         Rows behind an engine may stand for X, where there is no target to learn.
         """
@@ -72,31 +72,31 @@ class MEstimator:
         if is_rows(X):
             if y is not None or self.bounds.target is not None or self.bounds.classes is not None:
                 raise TypeError("An MEstimator learns a target from arrays. Got rows behind an engine.")
-            table, edges = X, self._edges(X.width)
+            table, edges = X, self._make_edges(X.width)
         else:
             table = np.asarray(X, dtype=np.float64)
             table = table[:, None] if table.ndim == 1 else table
-            edges = self._edges(table.shape[1])
+            edges = self._make_edges(table.shape[1])
         if y is not None:
-            table, edges = np.column_stack([table, self._target(y)]), [*edges, self._target_edges()]
+            table, edges = np.column_stack([table, self._encode_target(y)]), [*edges, self._make_target_edges()]
 
-        # BOUND + SUMMARISE + PRIVATISE: how many rows there are in each cell
+        # BOUND + SUMMARISE + PRIVATISE: the number of rows in each cell
         release = histogram(table, edges if len(edges) > 1 else edges[0], None, epsilon, delta, **options)
         # SOLVE: consistent counts, and the estimator on the middles of cells
-        weights = nearest_counts(release.value.ravel(), options.get("n"))
+        weights = find_nearest_counts(release.value.ravel(), options.get("n"))
         middles = np.meshgrid(*[(e[1:] + e[:-1]) / 2 for e in map(np.asarray, edges)], indexing="ij")
         points, some = np.column_stack([axis.ravel() for axis in middles]), weights > 0
         fitted = clone(self.estimator)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about cells, not rows; an estimator's own words stay its own
+            warnings.simplefilter("ignore")  # warnings of the estimator would be about cells, not about rows
             if y is None:
                 fitted.fit(points[some], sample_weight=weights[some])
             else:
-                fitted.fit(points[some, :-1], self._labels(points[some, -1]), sample_weight=weights[some])
+                fitted.fit(points[some, :-1], self._decode_target(points[some, -1]), sample_weight=weights[some])
         fitted.release_ = release
         return fitted
 
-    def _edges(self, width: int) -> list[list[float]]:
+    def _make_edges(self, width: int) -> list[list[float]]:
         check_whole("MEstimator", "cells", self.cells, 2)
         if float(self.cells) ** width > MOST_CELLS:
             raise ValueError(
@@ -107,13 +107,13 @@ class MEstimator:
         ends = zip(known.lower.tolist(), known.upper.tolist(), strict=True)
         return [np.linspace(low, high, self.cells + 1).tolist() for low, high in ends]
 
-    def _target_edges(self) -> list[float]:
+    def _make_target_edges(self) -> list[float]:
         if self.bounds.classes is not None:
             return [place - 0.5 for place in range(len(self.bounds.classes) + 1)]
         assert self.bounds.target is not None
         return [float(edge) for edge in np.linspace(*self.bounds.target, self.cells + 1)]
 
-    def _target(self, y: Any) -> Floats:
+    def _encode_target(self, y: Any) -> Floats:
         if self.bounds.classes is not None:
             codes = codes_of(np.asarray(y), list(self.bounds.classes)).astype(np.float64)
             return np.where(codes < 0, np.nan, codes)
@@ -121,16 +121,16 @@ class MEstimator:
             raise ValueError("The `bounds` of MEstimator need a `target`, or `classes`, where there is a target.")
         return np.asarray(y, dtype=np.float64)
 
-    def _labels(self, middles: Floats) -> NDArray[Any]:
+    def _decode_target(self, middles: Floats) -> NDArray[Any]:
         if self.bounds.classes is None:
             return middles
         return np.asarray(np.asarray(self.bounds.classes)[np.rint(middles).astype(int)])
 
 
-def nearest_counts(noisy: Floats, n: int | None = None) -> Floats:
-    """The counts nearest to noisy ones that are none below zero and add up to n, or to the noisy total.
+def find_nearest_counts(noisy: Floats, n: int | None = None) -> Floats:
+    """The counts nearest to noisy ones that are not negative and add up to n, or to the noisy total.
 
-    >>> nearest_counts(np.array([5.0, -1.0, 2.0])).tolist()
+    >>> find_nearest_counts(np.array([5.0, -1.0, 2.0])).tolist()
     [4.5, 0.0, 1.5]
     """
     total = max(float(noisy.sum()) if n is None else float(n), 1.0)

@@ -1,4 +1,4 @@
-"""On which side of a value a quantile is: noisy counts of rows between edges, and how far to trust them."""
+"""The side of a value on which a quantile lies, from noisy counts of rows between edges."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from discreet.release import Release
 Floats = NDArray[np.float64]
 
 
-def cells_between(edges: Floats, order: int = 1, about: float | None = None) -> BoundedSum:
-    """How many rows of the first column are below the first edge, between each two, and at or above the last.
+def count_between(edges: Floats, order: int = 1, about: float | None = None) -> BoundedSum:
+    """A query for the rows of the first column below the first edge, between each two edges, and at or above the last.
 
-    Or how many of its distances from a public number, if there is one (`about`).
+    With `about`, values are replaced by their distances from that public number.
     """
 
-    def cell(rows: Batch) -> NDArray[np.int64]:
+    def find_cell(rows: Batch) -> NDArray[np.int64]:
         values = rows.X[:, 0] if about is None else np.abs(rows.X[:, 0] - about)
         return np.where(np.isfinite(values), np.searchsorted(edges, values, side="right"), -1)
 
-    return BoundedSum(OneHot(cell, len(edges) + 1), order=2 if order == 2 else 1, name="rows around")
+    return BoundedSum(OneHot(find_cell, len(edges) + 1), order=2 if order == 2 else 1, name="rows around")
 
 
 @dataclass(frozen=True)
 class Balance:
-    """Of each edge, how many more rows are below it than a share q of all; and the deviation of the noise in that.
+    """For each edge, the number of rows below it in excess of a share q of all rows, and the noise in that number.
 
     Attributes
     ----------
-    edges : in order.
+    edges : the edges, rising.
     excess : (1 - q)·(rows below) - q·(rows above), noisy.
-    noise : its standard deviation.
-    tail : how far, at least, a single noise reaches beyond deviations: its scale, where it is Laplace's.
-    q, count : the rank; the noisy number of rows.
+    noise : the standard deviation of the noise in `excess`.
+    tail : the scale of the heaviest single noise if it is Laplace noise, else 0.
+    q, count : the rank, and the noisy number of rows.
     """
 
     edges: Floats
@@ -50,8 +50,8 @@ class Balance:
     count: float
 
     @classmethod
-    def of(cls, noisy: Release, edges: Floats, q: float) -> Balance:
-        """From a release of `cells_between`; cells of no width hold no row, whatever their noise says."""
+    def from_release(cls, noisy: Release, edges: Floats, q: float) -> Balance:
+        """The balance from a release of `count_between`; cells of no width hold no row, so their noise is dropped."""
         std = float(noisy.std)
         wide = np.diff(edges, prepend=-np.inf, append=np.inf) > 0
         cells = np.where(wide, noisy.value, 0.0)
@@ -62,12 +62,12 @@ class Balance:
         tail = 0.0 if gaussian else max(q, 1 - q) * std / math.sqrt(2)
         return cls(edges, (1 - q) * below - q * above, noise, tail, q, float(cells.sum()))
 
-    def bracket(
+    def bracket_quantile(
         self, confidence: float, n: int | None, ends: tuple[float, float], sampled: bool = True
     ) -> tuple[float, float]:
-        """Between which edges, or ends of the range, the quantile is: of the population, or of the rows alone.
+        """The two edges, or ends of the range, that bracket the quantile of the population, or of the rows alone.
 
-        With Bernstein's correction of the sampling's part for ranks near 0 and 1.
+        The sampling error includes Bernstein's correction for ranks near 0 and 1.
         """
         wrong = (1 - confidence) / 2
         z = NormalDist().inv_cdf(1 - wrong)
@@ -78,8 +78,8 @@ class Balance:
         last = int(np.argmax(np.append((self.excess < margin)[::-1], True)))
         return float(np.append(ends[0], self.edges)[first]), float(np.append(ends[1], self.edges[::-1])[last])
 
-    def crossing(self, ends: tuple[float, float]) -> float:
-        """Where the excess passes from below zero to above, on a line between edges where it may be."""
+    def find_crossing(self, ends: tuple[float, float]) -> float:
+        """The point where the excess changes from negative to positive, by linear interpolation between edges."""
         rising = np.maximum.accumulate(self.excess)
         falling = np.minimum.accumulate(self.excess[::-1])[::-1]
         best = np.concatenate([[-self.q * self.count], (rising + falling) / 2, [(1 - self.q) * self.count]])

@@ -21,25 +21,26 @@ from discreet.stats.ranks import Ranked, count_cells, rank_rows
 
 Pieces = NDArray[Any]
 
-NEGLIGIBLE = 84.0  # beyond so many powers of e all points together weigh less than 2^-60 of one with rows near by
-FARTHEST = 1 << 15  # rows on either side of a rank that are told apart
-COARSE = 1 << 16  # even cells, where so many rows would not do
+NEGLIGIBLE = 84.0  # points that are e^84 times less likely weigh less than 2^-60 of the best one, all together
+FARTHEST = 1 << 15  # the most rows on either side of a rank that are scored one by one
+COARSE = 1 << 16  # the number of equal cells that are scored where more rows would matter
 
 
 @dataclass(frozen=True)
 class PointsAtRanks(Inside):
-    """A point of the grid for each rank, chosen by how near it is, in rows, to having that rank.
+    """A point of the grid for each rank, chosen by its distance from that rank, in rows.
 
     Attributes
     ----------
     grid : the public points.
-    ranks : shares of the rows.
-    column : which one rows are ranked by.
-    fine : False for the scores of even cells, which take one reading, whatever ε is.
-    about : rows are ranked by their distance from it, where it is a number, which was released or is public.
+    ranks : the wanted ranks, as shares of the rows.
+    column : the column that rows are ranked by.
+    fine : False to score equal cells, which takes one reading of the rows, whatever ε is.
+    about : a released or public number; if given, rows are ranked by their distance from it.
 
-    With L rows below a point, U up to and with it, n in all and rank a/b, its score is -max(0, bL - an, an - bU), cut
-    off where it is too low to matter. (For a tiny ε so many rows matter that scores are those of even cells.)
+    With L rows below a point, U rows at or below it, n rows in all and rank a/b, the score of the point is
+    -max(0, bL - an, an - bU), cut off where it is too low to matter. (For a tiny ε so many rows matter that equal cells
+    are scored instead.)
     """
 
     name: str
@@ -52,24 +53,24 @@ class PointsAtRanks(Inside):
     pays: ClassVar[tuple[type[Event], ...]] = (Choice, Composed)
 
     def check(self, event: Event) -> None:
-        """Raise, before anything is charged, if there is no proof, or not one choice for each rank."""
+        """Raise, before anything is charged, if there is no proof or the event is not one choice for each rank."""
         super().check(event)
-        if [type(one) for one in _events(event)] != [Choice] * len(self.ranks):
+        if [type(one) for one in _list_events(event)] != [Choice] * len(self.ranks):
             raise ValueError("Points at ranks are paid for by one choice each.")
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
-        """The points, in the order of the ranks."""
+        """The chosen points, in the order of the ranks."""
         steps = [rank_score(rank).step(budget.neighbours) for rank in self.ranks]
-        epsilons = [one.epsilon for one in _events(event) if isinstance(one, Choice)]
+        epsilons = [one.epsilon for one in _list_events(event) if isinstance(one, Choice)]
         asked = list(zip(self.ranks, epsilons, steps, strict=True))
-        far = max(rows_that_matter(*one) for one in asked)
+        far = max(count_rows_that_matter(*one) for one in asked)
         if not self.fine or far * len(self.ranks) > FARTHEST:
             starts, counts = count_cells(rows, self.grid, COARSE, self.about, self.column)
-            ends = np.append(starts, self.grid.last + 1)  # a last piece, empty, where the grid ends
+            ends = np.append(starts, self.grid.last + 1)  # an empty last piece marks the end of the grid
             pieces = [np.vstack([ends, np.append(rank_score(rank).function(counts), 0)]) for rank in self.ranks]
         else:
             near = rank_rows(rows, self.grid, self.ranks, far, self.about, self.column)
-            pieces = [pieces_of(near.near(rank, far), self.grid, rank, far) for rank in self.ranks]
+            pieces = [score_pieces(near.near(rank, far), self.grid, rank, far) for rank in self.ranks]
         drawn = [
             exponential_on_grid(piece, self.grid, epsilon, step, rng)
             for piece, (_, epsilon, step) in zip(pieces, asked, strict=True)
@@ -77,17 +78,17 @@ class PointsAtRanks(Inside):
         return self.grid.values(drawn), None
 
 
-def _events(event: Event) -> tuple[Event, ...]:
+def _list_events(event: Event) -> tuple[Event, ...]:
     return event.events if isinstance(event, Composed) else (event,)
 
 
-def rows_that_matter(rank: Fraction, epsilon: float, step: Fraction) -> int:
-    """How many rows away from its rank a point is hardly ever chosen: e^-84 times as likely as one at the rank."""
+def count_rows_that_matter(rank: Fraction, epsilon: float, step: Fraction) -> int:
+    """The distance from a rank, in rows, at which a point is e^-84 times as likely as one at the rank."""
     return math.ceil(NEGLIGIBLE * 2 * float(step) / (epsilon * rank.denominator))
 
 
-def pieces_of(near: Ranked, grid: DecimalGrid, rank: Fraction, far: int) -> Pieces:
-    """The score of every point of the grid, piece by piece: gaps between rows, and points that rows take.
+def score_pieces(near: Ranked, grid: DecimalGrid, rank: Fraction, far: int) -> Pieces:
+    """The score of every point of the grid, piece by piece: points that rows take, and gaps between them.
 
     Scores are cut off `far` rows away, so that rows further off need not be known.
     """
@@ -95,11 +96,11 @@ def pieces_of(near: Ranked, grid: DecimalGrid, rank: Fraction, far: int) -> Piec
     many, target = 4 * far + 12, a * near.n
     below, upto = near.below.astype(object) * b, (near.below + near.counts).astype(object) * b
     points = np.minimum(0, np.minimum(target - below, upto - target))
-    gaps = -abs(upto - target)  # of those above each point
+    gaps = -abs(upto - target)  # the score of the gap above each point
     first = -abs(target - below[:1]) if len(below) else -abs(np.array([target - b * near.n], dtype=object))
     starts = np.concatenate([[grid.first], np.column_stack([near.codes, near.codes + 1]).ravel()])
     scores = np.concatenate([first, np.column_stack([points, gaps]).ravel()])
-    pieces = np.full((2, many), 0, dtype=object)  # as many, whatever the rows: the last ones are empty
+    pieces = np.full((2, many), 0, dtype=object)  # a fixed number of pieces, whatever the rows: the last ones are empty
     pieces[0] = grid.last + 1
     pieces[0, : len(starts)] = starts
     pieces[1, : len(scores)] = np.maximum(scores, -b * far)

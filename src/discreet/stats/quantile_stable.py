@@ -1,6 +1,6 @@
-"""Quantiles by how far they may move: noise by their smooth sensitivity (ME5), or by a scale that passed a test (ME7).
+"""Quantiles by their local sensitivity: noise from smooth sensitivity (ME5), or of a scale that passed a test (ME7).
 
-Both look at the rows next to the one of the rank: how far the quantile can move when so many rows change.
+Both look at the rows around the wanted rank: they bound how far the quantile can move when a number of rows change.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from discreet.stats.ranks import rank_rows
 
 Ints = NDArray[np.int64]
 
-NEGLIGIBLE = 60.0  # powers of e: changes of more rows count e^-60 times the range
-FARTHEST = 1 << 12  # rows on either side that are looked at
-PROPOSALS = 48  # scales proposed, each half of the next; the last one is the range
+NEGLIGIBLE = 60.0  # changes of rows are examined until their weight in the smooth bound is below e^-60
+FARTHEST = 1 << 12  # the most rows on either side that are looked at
+PROPOSALS = 48  # the number of proposed scales, each half of the next; the last one is the range
 
 
-def ranges_near(order: Ints, many: int) -> Ints:
-    """How far a row of a rank can move by one change after k = 0, 1, … changes: never decreasing.
+def find_ranges_near(order: Ints, many: int) -> Ints:
+    """The local sensitivity of a rank's value after k = 0, 1, … changes of rows; it never decreases with k.
 
-    `order` holds the row and at least `many` + 1 others on either side. After k changes and one more the row is at
-    worst exchanged for one k + 1 places away: the largest difference of two rows k + 1 places apart, it within them.
+    `order` holds the row of the rank and at least `many` + 1 rows on either side. After k changes, one more change
+    moves the value at worst by the largest difference of two rows that are k + 1 places apart and enclose the rank.
 
-    >>> ranges_near(np.array([0, 0, 1, 5, 6, 9, 9]), 2).tolist()
+    >>> find_ranges_near(np.array([0, 0, 1, 5, 6, 9, 9]), 2).tolist()
     [4, 5]
     """
     middle = len(order) // 2
@@ -52,9 +52,9 @@ class SmoothRank(Inside):
     Attributes
     ----------
     grid : public points; rows are moved to the nearest, and the answer is one of them.
-    rank : a share of the rows.
-    about : rows are ranked by their distance from it, where it is a number, which was released or is public.
-    degrees : of freedom of the noise, Student's t: with 1, Cauchy's law, the bound may change fastest.
+    rank : the wanted rank, as a share of the rows.
+    about : a released or public number; if given, rows are ranked by their distance from it.
+    degrees : degrees of freedom of Student's t noise; with 1, Cauchy noise, β is largest.
     """
 
     name: str
@@ -67,12 +67,12 @@ class SmoothRank(Inside):
     replayable: ClassVar[bool] = False  # the scale of its noise depends on the rows
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
-        """The value; the scale of its noise is private, and so there is no deviation."""
+        """The noisy value; it has no standard deviation, because the scale of the noise is private."""
         assert isinstance(event, Pure)
         law = Law.student(event.epsilon, self.degrees)
         many = min(math.ceil(NEGLIGIBLE / law.beta), FARTHEST)
         order = rank_rows(rows, self.grid, (self.rank,), many + 3, self.about).order(self.rank, many + 1, self.grid)
-        bound = smooth_bound(ranges_near(order, many), law.beta, self.grid.size)
+        bound = smooth_bound(find_ranges_near(order, many), law.beta, self.grid.size)
         noisy = add_smooth(int(order[many + 1]), bound, law, rng)
         return self.grid.values(min(max(noisy, self.grid.first), self.grid.last)), None
 
@@ -81,7 +81,7 @@ class SmoothRank(Inside):
 class StableRank(Inside):
     """The row of a rank plus Gaussian noise of a scale at which it is stable, if there is one.
 
-    The value is the number of the scale that passed, or -1, and the row, or the middle of the range.
+    The value is the number of the scale that passed and the row, or -1 and the middle of the range.
     """
 
     name: str
@@ -93,11 +93,11 @@ class StableRank(Inside):
     replayable: ClassVar[bool] = False  # private by the chance that its test fails
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
-        """Propose, test and release."""
+        """Propose scales, test them, and release with the first that passes."""
         assert isinstance(event, Approximate)
         many = min(2 * threshold_for(event, PROPOSALS), FARTHEST)
         order = rank_rows(rows, self.grid, (self.rank,), many + 3, self.about).order(self.rank, many + 1, self.grid)
-        reach = ranges_near(order, many)
+        reach = find_ranges_near(order, many)
         scales = [max(1, self.grid.size >> (PROPOSALS - number)) for number in range(PROPOSALS)]
         number = first_stable((int(np.searchsorted(reach, s, "right")) for s in scales), event, PROPOSALS, rng)
         value = (self.grid.first + self.grid.last) // 2

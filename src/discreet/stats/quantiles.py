@@ -1,4 +1,4 @@
-"""Quantiles: values of a rank, whatever the tails."""
+"""Quantiles: values of given ranks, robust to heavy tails."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from discreet.budget import Budget, Share, approximate, choice, counts, inside, 
 from discreet.mechanisms.points import DecimalGrid
 from discreet.query import BoundedSum
 from discreet.release import Release
-from discreet.stats.quantile_balance import Balance, cells_between
+from discreet.stats.quantile_balance import Balance, count_between
 from discreet.stats.quantile_exponential import PointsAtRanks
-from discreet.stats.quantile_histogram import descend
+from discreet.stats.quantile_histogram import descend_cells
 from discreet.stats.quantile_stable import SmoothRank, StableRank
-from discreet.stats.ranks import column_on
-from discreet.stats.statistic import Options, Question, Range, ask, retried
+from discreet.stats.ranks import place_on_grid
+from discreet.stats.statistic import Options, Question, Range, allow_retry, ask
 
 Floats = NDArray[np.float64]
 
 FINEST = 10**6  # ranks are fractions with at most this denominator
-FOR_INTERVAL = 0.25  # of the budget
-OCTAVES = 36  # how much finer the smallest cell beside a quantile is than the range, in powers of two
+FOR_INTERVAL = 0.25  # share of the budget
+OCTAVES = 36  # the smallest cell beside a quantile is 2^-36 of the range
 
 
 Method = Literal["exponential", "smooth", "ptr", "histogram"]
 
 
-@retried
+@allow_retry
 def quantile(
     x: Any,
     q: Any = 0.5,
@@ -40,22 +40,22 @@ def quantile(
     method: Method = "exponential",
     **options: Unpack[Options],
 ) -> Release:
-    """The value below which a share `q` of a column lies; for a list of `q`, one value each.
+    """The value below which a share `q` of a column lies; for a list of `q`, one value for each.
 
-    | method | how | promise |
+    | method | how | guarantee |
     | --- | --- | --- |
-    | "exponential" | a point of a fine public grid, by how near it is, in rows, to having the rank | pure |
-    | "smooth" | the row of the rank, with Cauchy noise by its smooth sensitivity | pure |
-    | "ptr" | the row of the rank, with noise of the least scale at which it is stable, by a test | (ε, δ) |
-    | "histogram" | noisy counts of ever finer cells: sums and nothing else | as asked |
+    | "exponential" | exponential mechanism over a fine public grid, by distance from the rank in rows | pure |
+    | "smooth" | the row of the rank, with Cauchy noise scaled to its smooth sensitivity | pure |
+    | "ptr" | propose-test-release: the row of the rank, with noise of the smallest scale that passes | (ε, δ) |
+    | "histogram" | noisy counts of ever finer cells: sums only | as asked |
 
-    Ranks are robust: what the bounds cut off does not matter, and the error is in ranks, not in the units of the data.
-    With the first method round numbers are likelier than others, as far as rows allow both: values that were rounded
-    are found exactly. The third gives the middle of the bounds, and a note, where no scale passes.
+    Quantiles are robust: values outside the bounds hardly matter, and the error is in ranks, not in the units of the
+    data. "exponential" prefers round numbers among points that fit the rows equally well, so values that were rounded
+    are found exactly. "ptr" returns the middle of the bounds, and adds a note, where no scale passes.
 
-    The interval is for the quantile of the population: it accounts for noise and sampling. It takes a quarter of the
-    budget; with confidence=None there is none, and the value is sharper for it. (With "histogram" it is free.) Where
-    the promise kept is the pure one, δ is not used.
+    The interval is for the quantile of the population: it accounts for noise and sampling. It costs a quarter of the
+    budget; with confidence=None there is no interval, and the value is more precise. (With "histogram" the interval is
+    free.) Where the guarantee is pure, δ is not used.
 
     Examples
     --------
@@ -64,10 +64,10 @@ def quantile(
     >>> bool(abs(quantile(x, 0.9, bounds=(0, 100), epsilon=1.0).value - 90) < 5)
     True
     """
-    return _quantile("quantile", x, q, bounds, (epsilon, delta), method, options)
+    return _release_quantiles("quantile", x, q, bounds, (epsilon, delta), method, options)
 
 
-@retried
+@allow_retry
 def median(
     x: Any,
     bounds: Range = None,
@@ -86,16 +86,16 @@ def median(
     >>> bool(abs(median(x, bounds=(100, 250), epsilon=1.0).value - 170) < 5)
     True
     """
-    return _quantile("median", x, 0.5, bounds, (epsilon, delta), method, options)
+    return _release_quantiles("median", x, 0.5, bounds, (epsilon, delta), method, options)
 
 
-def _quantile(
-    name: str, x: Any, q: Any, bounds: Range, promise: tuple[float, float], method: Method, options: Options
+def _release_quantiles(
+    name: str, x: Any, q: Any, bounds: Range, guarantee: tuple[float, float], method: Method, options: Options
 ) -> Release:
     if method not in get_args(Method):
         raise ValueError(f"The `method` of {name} is one of {', '.join(get_args(Method))}. Got {method!r}.")
-    budget = Budget(*promise)  # checks both; choices keep the pure promise, which implies it
-    ranks = tuple(_rank(part) for part in np.atleast_1d(q).tolist())
+    budget = Budget(*guarantee)  # checks both; choices give the pure guarantee, which implies (ε, δ)
+    ranks = tuple(_read_rank(part) for part in np.atleast_1d(q).tolist())
     if not ranks:
         raise ValueError("The `q` of quantile must be one or more ranks within [0, 1]. Got none.")
     if method == "ptr" and budget.pure:
@@ -107,26 +107,26 @@ def _quantile(
         raise ValueError(f"The {name} is of one column.")
     interval: tuple[Floats, Floats] | None
     if method == "histogram":
-        value, interval = descend(question, ranks, bounds)
+        value, interval = descend_cells(question, ranks, bounds)
     else:
-        value, interval = _chosen(name, question, ranks, bounds, method, not alone)
+        value, interval = _choose_with_intervals(name, question, ranks, bounds, method, not alone)
     interval = None if alone else interval
     if np.ndim(q) or interval is None:
         return question.answer(name, value if np.ndim(q) else value.item(), None, interval)
     return question.answer(name, value.item(), None, (interval[0].item(), interval[1].item()))
 
 
-def _chosen(
+def _choose_with_intervals(
     name: str, question: Question, ranks: tuple[Fraction, ...], bounds: Range, method: Method, around: bool
 ) -> tuple[Floats, tuple[Floats, Floats] | None]:
-    """A value for each rank by what runs inside the curator, and its interval."""
+    """A value for each rank, chosen inside the curator, and its interval."""
     weight = (1 - FOR_INTERVAL) / len(ranks)
     part = {"exponential": choice(weight), "smooth": inside(radial(weight)), "ptr": approximate(weight)}[method]
     found, shares = question.deal(bounds, *[part] * len(ranks), *([counts(FOR_INTERVAL)] if around else []))
 
     low, high = float(found.lower[0]), float(found.upper[0])
     values = choose_values(name, question, ranks, (low, high), method, shares[: len(ranks)])
-    return values, interval_around(question, ranks, values, (low, high), shares[-1]) if around else None
+    return values, bound_quantiles(question, ranks, values, (low, high), shares[-1]) if around else None
 
 
 def choose_values(
@@ -138,11 +138,11 @@ def choose_values(
     shares: tuple[Share, ...],
     about: float | None = None,
 ) -> Floats:
-    """A value for each rank, of the column or of its distances from a number that was released (`about`)."""
+    """A value for each rank of the column, or of its distances from a released number (`about`)."""
     # BOUND: rows on a public grid between the bounds
     grid = DecimalGrid.between(*ends)
-    question.curator.expect(BoundedSum(column_on(grid), order=1))  # refuses what cannot work, before it is charged
-    # SUMMARISE + PRIVATISE: the rows around each rank, and a point or a noisy row for it
+    question.curator.expect(BoundedSum(place_on_grid(grid), order=1))  # refuses a bad column before anything is charged
+    # SUMMARISE + PRIVATISE: the rows around each rank, and a chosen point or a noisy row for it
     if method == "exponential":
         return np.asarray(question.curator.run(PointsAtRanks(name, grid, ranks, about), *shares).value)
     kind = SmoothRank if method == "smooth" else StableRank
@@ -150,11 +150,11 @@ def choose_values(
     rows = [question.curator.run(kind(name, grid, rank, about), share).value for rank, share in asked]
     if method == "ptr" and any(row[0] < 0 for row in rows):
         question.task.note("no scale passed the test: where that is so the answer is the middle of the bounds")
-    # SOLVE: of a proposal that was tested, the number of the scale comes first
+    # SOLVE: after propose-test-release, the number of the scale comes first
     return np.array([np.ravel(row)[-1] for row in rows])
 
 
-def interval_around(
+def bound_quantiles(
     question: Question,
     ranks: tuple[Fraction, ...],
     values: Floats,
@@ -163,31 +163,34 @@ def interval_around(
     confidence: float | None = None,
     about: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """Between which values each quantile of the population is, from a noisy count of rows around those released.
+    """The interval of each quantile of the population, from a noisy count of rows around the released values.
 
-    The population's quantile θ is above an edge e, unless there are fewer rows below e than were to be expected at θ:
-    their number below θ is binomial, whatever the edges, and the noise is drawn after the edges were chosen. So the
-    first edge at which too few rows are missing, from either side, ends the interval.
+    The population's quantile θ is above an edge e, unless fewer rows are below e than are to be expected at θ: the
+    number of rows below θ is binomial, whatever the edges are, and the noise is drawn after the edges were chosen. So,
+    from either side, the first edge at which too few rows are missing ends the interval.
     """
-    edges = edges_around(values, *ends)
-    noisy = question.curator.measure(cells_between(edges, about=about), share)
+    # BOUND + SUMMARISE: each row adds one to its cell
+    edges = place_edges(values, *ends)
+    # PRIVATISE
+    noisy = question.curator.measure(count_between(edges, about=about), share)
     question.task.note("the cells around depended on earlier answers")
+    # SOLVE
     around = []
     for rank, value in zip(ranks, values, strict=True):
-        balance = Balance.of(noisy, edges, float(rank))
-        start, end = balance.bracket(confidence or question.confidence, question.n, ends)
+        balance = Balance.from_release(noisy, edges, float(rank))
+        start, end = balance.bracket_quantile(confidence or question.confidence, question.n, ends)
         around.append((min(start, value), max(end, value)))
     return np.array(around)[:, 0], np.array(around)[:, 1]
 
 
-def edges_around(values: Floats, low: float, high: float) -> Floats:
-    """Edges ever closer to each of some values, two per power of two of the distance; and the values themselves."""
+def place_edges(values: Floats, low: float, high: float) -> Floats:
+    """Edges ever closer to each of the values, two per power of two of the distance, and the values themselves."""
     steps = (high - low) * 2.0 ** (-np.arange(2 * OCTAVES + 1) / 2)
     edges = np.concatenate([values, *(value + sign * steps for value in values for sign in (-1, 1))])
     return np.asarray(np.sort(np.clip(edges, low, high)))
 
 
-def _rank(q: float) -> Fraction:
+def _read_rank(q: float) -> Fraction:
     if not 0 <= q <= 1:
         raise ValueError(f"The `q` of quantile must be within [0, 1]. Got {q!r}.")
     return Fraction(q).limit_denominator(FINEST)

@@ -1,4 +1,4 @@
-"""Statistics that no single row can spoil, even without privacy: trimmed means and the spread of the middle."""
+"""Robust statistics: trimmed and winsorized means, interquartile range and median absolute deviation."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from discreet.arguments import is_number
 from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, approximate, choice, counts, inside, radial
 from discreet.release import Release
-from discreet.stats.moments import MEAN, mean_of, measure_powers
-from discreet.stats.quantiles import FOR_INTERVAL, Method, choose_values, interval_around
-from discreet.stats.statistic import Options, Question, Range, ask, retried
+from discreet.stats.moments import MEAN, estimate_mean, measure_powers
+from discreet.stats.quantiles import FOR_INTERVAL, Method, bound_quantiles, choose_values
+from discreet.stats.statistic import Options, Question, Range, allow_retry, ask
 
-FOR_ENDS = 0.35  # of the budget of a trimmed mean
+FOR_ENDS = 0.35  # share of the budget of a trimmed mean
 HALF = Fraction(1, 2)
 
 
-@retried
+@allow_retry
 def trimmed_mean(
     x: Any,
     trim: float = 0.1,
@@ -28,11 +28,11 @@ def trimmed_mean(
     delta: float = 0.0,
     **options: Unpack[Options],
 ) -> Release:
-    """The mean of a column without its lowest and its highest share of rows (`trim` each).
+    """The mean of a column without its lowest and its highest rows (a share `trim` of each).
 
-    Two private quantiles say where to cut; then the rows between them are counted and added up. Bounds may be generous:
-    what they are too wide by costs ranks, not values. The interval is for the mean of the population between the same
-    two values.
+    Two private quantiles give the ends; the rows between them are counted and added up. Bounds may be generous: bounds
+    that are too wide cost precision in ranks, not in values. The interval is for the mean of the population between the
+    same two values.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def trimmed_mean(
     return _mean_between("trimmed mean", x, trim, bounds, (epsilon, delta), options, trimmed=True)
 
 
-@retried
+@allow_retry
 def winsorized_mean(
     x: Any,
     trim: float = 0.05,
@@ -53,9 +53,9 @@ def winsorized_mean(
     delta: float = 0.0,
     **options: Unpack[Options],
 ) -> Release:
-    """The mean of a column whose lowest and highest share of rows (`trim` each) are clipped to where these begin.
+    """The mean of a column whose lowest and highest rows (a share `trim` of each) are clipped to the ends of the rest.
 
-    As in `trimmed_mean`, but rows beyond the two values count as at them: a mean that heavy tails cannot move.
+    As `trimmed_mean`, but rows beyond the two private quantiles are clipped to them instead of left out.
 
     Examples
     --------
@@ -69,11 +69,11 @@ def winsorized_mean(
 
 
 def _mean_between(
-    name: str, x: Any, trim: float, bounds: Range, promise: tuple[float, float], options: Options, trimmed: bool
+    name: str, x: Any, trim: float, bounds: Range, guarantee: tuple[float, float], options: Options, trimmed: bool
 ) -> Release:
     if not is_number(trim) or not 0 < trim < 0.5:
         raise ValueError(f"The `trim` of a {name} must be a share within (0, 0.5). Got {trim!r}.")
-    question = ask(name, x, *promise, options)
+    question = ask(name, x, *guarantee, options)
     _refuse_tables(question, name)
     found, (low, high, rest) = question.deal(bounds, choice(FOR_ENDS / 2), choice(FOR_ENDS / 2), 1 - FOR_ENDS)
     rank = Fraction(float(trim)).limit_denominator(10**6)
@@ -81,21 +81,21 @@ def _mean_between(
 
     # BOUND: private quantiles
     cuts = np.sort(choose_values("ends", question, (rank, 1 - rank), ends, "exponential", (low, high)))
-    between = _widened(float(cuts[0]), float(cuts[1]), ends[1] - ends[0])
+    between = _widen_bounds(float(cuts[0]), float(cuts[1]), ends[1] - ends[0])
     question.task.note(f"rows between {cuts[0]:.6g} and {cuts[1]:.6g}, where to cut depended on earlier answers")
     # SUMMARISE + PRIVATISE: how many rows, their sum and that of their squares
     power = measure_powers(question, between, rest, MEAN, trimmed)
     # SOLVE
-    return question.answer(name, *mean_of(power, between, question.confidence))
+    return question.answer(name, *estimate_mean(power, between, question.confidence))
 
 
-def _widened(low: float, high: float, reach: float) -> Bounds:
-    """Bounds of a column between two values; of equal ones, which floats can tell apart, a little wider."""
+def _widen_bounds(low: float, high: float, reach: float) -> Bounds:
+    """Bounds of a column between two values, widened where they are too close for floats to tell apart."""
     step = max(reach, abs(low)) * 2.0**-40
     return Bounds([low], [high]) if high - low > step else Bounds([low - step], [high + step])
 
 
-@retried
+@allow_retry
 def iqr(
     x: Any,
     bounds: Range = None,
@@ -105,9 +105,9 @@ def iqr(
     method: Method = "exponential",
     **options: Unpack[Options],
 ) -> Release:
-    """The interquartile range of a column: from the quarter below to the quarter above.
+    """The interquartile range of a column: the difference of its quartiles.
 
-    Two quantiles, whose intervals make one for their difference. The methods are those of `quantile` but "histogram".
+    The interval combines those of the two quantiles. The methods are those of `quantile` except "histogram".
 
     Examples
     --------
@@ -122,13 +122,13 @@ def iqr(
     low, high = np.sort(choose_values("quartiles", question, ranks, ends, method, shares[:2])).tolist()
     interval = None
     if kept < 1:
-        both = (1 + question.confidence) / 2  # of each end, so that both hold together
-        starts, stops = interval_around(question, ranks, np.array([low, high]), ends, shares[2], both)
+        both = (1 + question.confidence) / 2  # the confidence of each end, so that both hold together
+        starts, stops = bound_quantiles(question, ranks, np.array([low, high]), ends, shares[2], both)
         interval = max(0.0, float(starts[1] - stops[0])), float(stops[1] - starts[0])
     return question.answer("iqr", high - low, None, interval)
 
 
-@retried
+@allow_retry
 def mad(
     x: Any,
     bounds: Range = None,
@@ -140,9 +140,9 @@ def mad(
 ) -> Release:
     """The median absolute deviation of a column: the median distance from its median.
 
-    First the median, then the median of the distances from the value that was released. (Of normal numbers it is .6745
-    standard deviations.) The interval is for distances from that value. The methods are those of `quantile` but
-    "histogram".
+    First the median is released, then the median of the distances from the released value. (Under a normal law it is
+    0.6745 standard deviations.) The interval is for distances from that value. The methods are those of `quantile`
+    except "histogram".
 
     Examples
     --------
@@ -160,7 +160,7 @@ def mad(
     value = choose_values("mad", question, (HALF,), far, method, shares[1:2], about=middle)
     interval = None
     if kept < 1:
-        start, stop = interval_around(question, (HALF,), value, far, shares[2], about=middle)
+        start, stop = bound_quantiles(question, (HALF,), value, far, shares[2], about=middle)
         interval = start.item(), stop.item()
     return question.answer("mad", value.item(), None, interval)
 
@@ -168,8 +168,8 @@ def mad(
 def _open_spread(
     name: str, x: Any, epsilon: float, delta: float, method: Method, options: Options
 ) -> tuple[Question, tuple[Any, float]]:
-    """The question, the kind of part that its method is paid by, and the share of the budget for values."""
-    kinds = {"exponential": choice, "smooth": _inside, "ptr": approximate}
+    """The question, the kind of part that pays for its method, and the share of the budget for values."""
+    kinds = {"exponential": choice, "smooth": _make_inside_part, "ptr": approximate}
     if method not in kinds:
         allowed = ", ".join(kind for kind in get_args(Method) if kind in kinds)
         raise ValueError(f"The `method` of {name} is one of {allowed}. Got {method!r}.")
@@ -183,7 +183,7 @@ def _open_spread(
     return question, (kinds[method], 1.0 if alone else 1 - FOR_INTERVAL)
 
 
-def _inside(weight: float) -> Part:
+def _make_inside_part(weight: float) -> Part:
     return inside(radial(weight))
 
 

@@ -1,4 +1,4 @@
-"""What every statistic shares: arguments in, a curator made, one release out."""
+"""Steps that all statistics share: check the arguments, open a private run, and return one release."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ T = TypeVar("T")
 
 
 class Options(TypedDict, total=False):
-    """What every statistic takes besides its data and its budget.
+    """Options that every statistic takes besides its data and its budget.
 
     neighbours : "add-remove" (default) or "replace-one".
     unit : who is protected, with all their rows: the name of a column of x, or an array; None for single rows.
-    max_rows_per_unit : read at most so many rows of a unit. None: all of them, which share what one row may add: a unit
-        counts once, by the mean of its rows; in a `sum` by their sum, clipped as a whole.
-    n : the number of rows, if it is public and no value is missing; a share of the budget is spent on it otherwise.
-    confidence : of the interval, 0.95 by default; None for none, where an interval has a price (quantiles).
-    ledger : the account to charge; one of its own if None.
+    max_rows_per_unit : the most rows of a unit that are read. With None all are read, and a unit counts as one row: by
+        the mean of its rows, or in a `sum` by their sum, clipped as a whole.
+    n : the number of rows, if it is public and no value is missing; otherwise a share of the budget is spent on it.
+    confidence : the confidence of the interval, 0.95 by default; None for no interval, where it would cost (quantiles).
+    ledger : the account to charge; a new one if None.
     random_state : a seed for tests and studies; the release is then marked as not private.
     """
 
@@ -58,42 +58,42 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Question:
-    """One question to one data set: its task, and how sure its interval is to be."""
+    """One question to one data set: its task, and the confidence of its interval."""
 
     task: Task
     confidence: float
 
     @property
     def curator(self) -> Curator:
-        """Answers."""
+        """The curator that answers."""
         return self.task.curator
 
     @property
     def budget(self) -> Budget:
-        """What may be spent."""
+        """The budget of this question."""
         return self.task.budget
 
     @property
     def n(self) -> int | None:
-        """The number of rows, if somebody said it."""
+        """The number of rows, if it is public."""
         return self.task.n
 
     @property
     def order(self) -> Any:
-        """The norm to bound sums in: ℓ1 for Laplace noise, ℓ2 for Gaussian."""
+        """The norm that bounds sums: ℓ1 for Laplace noise, ℓ2 for Gaussian noise."""
         return 1 if self.budget.pure else 2
 
     def deal(self, bounds: Range, *parts: float | Part) -> tuple[Bounds, tuple[Share, ...]]:
-        """The bounds, given or paid for, and a share for each part."""
+        """The bounds, given or estimated privately, and a share of the budget for each part."""
         if bounds is not None:
-            return replace(self.task, bounds=self.public(bounds)).deal(*parts)
+            return replace(self.task, bounds=self.read_bounds(bounds)).deal(*parts)
         found, shares = self.task.deal(*parts)
         ranges = ", ".join(f"[{a:.6g}, {b:.6g}]" for a, b in zip(found.lower, found.upper, strict=True))
         self.task.note(f"the answer and its interval are of values clipped to {ranges}")
         return found, shares
 
-    def public(self, bounds: tuple[float, float] | Bounds) -> Bounds:
-        """The bounds given, one pair per column."""
+    def read_bounds(self, bounds: tuple[float, float] | Bounds) -> Bounds:
+        """The given bounds, one pair per column."""
         if not isinstance(bounds, Bounds):
             try:
                 low, high = bounds
@@ -121,8 +121,9 @@ def ask(
 ) -> Question:
     """Check the arguments and make the curator; nothing is charged and no value is read yet.
 
-    `wider` is how much larger what neighbours differ by is in ℓ1 than in ℓ2, where that is public beforehand, as a
-    number or by the number of columns. Otherwise, or where the budget is split, the promise asked for is the one kept.
+    `wider` is the ratio of the ℓ1 sensitivity to the ℓ2 sensitivity, if it is public beforehand: a number, or a
+    function of the number of columns. It is infinite if it is unknown or the budget is split; then the guarantee asked
+    for is kept.
     """
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
@@ -135,7 +136,7 @@ def ask(
         raise ValueError(f"The `confidence` of {name} must be a number within (0, 1). Got {confidence!r}.")
     rows = as_rows(X if is_rows(X) or is_lazy(X) else as_table(X, numeric), numeric=numeric, unit=unit)
     refuse_count(name, n)
-    budget = _lighter(budget, options, wider(rows.width) if callable(wider) else wider)
+    budget = _choose_lighter_budget(budget, options, wider(rows.width) if callable(wider) else wider)
     ledger = open_ledger(options.get("ledger"), budget)
     budget.warn_of_delta(public_count(budget, rows, n))
     bound = None if unit is None else Bound(limit)
@@ -143,16 +144,16 @@ def ask(
     return Question(task, float(confidence))
 
 
-def one_cell(options: Options) -> float:
-    """How much wider in ℓ1 a table of counts is: one that is exchanged leaves one cell and comes to another."""
+def l1_factor_of_cells(options: Options) -> float:
+    """The ratio of ℓ1 to ℓ2 sensitivity of counts: a replaced row leaves one cell and enters another."""
     return math.sqrt(2) if options.get("neighbours") == "replace-one" else 1.0
 
 
-def _lighter(budget: Budget, options: Options, wider: float) -> Budget:
-    """The promise to keep: the pure one of the same ε, which implies it, where that needs less noise.
+def _choose_lighter_budget(budget: Budget, options: Options, wider: float) -> Budget:
+    """The budget with the pure guarantee of the same ε, which implies the (ε, δ) one, if that needs less noise.
 
-    `wider` is how much larger the sensitivity is in ℓ1, for Laplace noise, than in ℓ2, for Gaussian. Less noise is what
-    reaches less far 19 times in 20. Only where no ledger is given: on a shared account Gaussian noise adds up to less.
+    `wider` is the ratio of the ℓ1 sensitivity, for Laplace noise, to the ℓ2 sensitivity, for Gaussian noise. Noise is
+    compared by its 95 % quantile. A given ledger keeps Gaussian noise, which composes better on a shared account.
     """
     if budget.pure or options.get("ledger") is not None or wider == math.inf:
         return budget
@@ -161,7 +162,7 @@ def _lighter(budget: Budget, options: Options, wider: float) -> Budget:
 
 
 class Forgetting:
-    """A context in which, where reading fails or is interrupted, what was measured dies with its frames."""
+    """A context that drops an error's frames, with what was measured in them, if reading fails or is interrupted."""
 
     def __enter__(self) -> None:
         pass
@@ -171,24 +172,24 @@ class Forgetting:
             raise error.with_traceback(None) from error.__cause__
 
 
-def forgetful(question: Callable[P, T]) -> Callable[P, T]:
-    """A function called in such a context."""
+def forget_on_failure(question: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function: if reading rows fails in it, the frames that hold measurements are dropped."""
 
     @wraps(question)
-    def asked(*arguments: P.args, **options: P.kwargs) -> T:
+    def call_and_forget(*arguments: P.args, **options: P.kwargs) -> T:
         with Forgetting():
             return question(*arguments, **options)
 
-    return asked
+    return call_and_forget
 
 
-def retried(statistic: Callable[P, Release]) -> Callable[P, Release]:
-    """A statistic that, under `ledger.retrying(version)`, stores its release and finds it again."""
+def allow_retry(statistic: Callable[P, Release]) -> Callable[P, Release]:
+    """Decorate a statistic: under `ledger.retrying(version)` its release is stored, and a retry returns it."""
     signature = inspect.signature(statistic)
 
     @wraps(statistic)
     def ask_again(*arguments: P.args, **options: P.kwargs) -> Release:
-        attempt = _attempt(statistic, options.get("ledger"), signature.bind(*arguments, **options))
+        attempt = _open_attempt(statistic, options.get("ledger"), signature.bind(*arguments, **options))
         if attempt is not None:
             options["ledger"] = attempt
         with Forgetting():
@@ -197,7 +198,7 @@ def retried(statistic: Callable[P, Release]) -> Callable[P, Release]:
     return ask_again
 
 
-def _attempt(statistic: Callable[..., Release], ledger: Any, bound: inspect.BoundArguments) -> Attempt | None:
+def _open_attempt(statistic: Callable[..., Release], ledger: Any, bound: inspect.BoundArguments) -> Attempt | None:
     if not isinstance(ledger, Retrying):
         return None
     bound.apply_defaults()
@@ -205,13 +206,13 @@ def _attempt(statistic: Callable[..., Release], ledger: Any, bound: inspect.Boun
     del asked["options"]
     x = asked.pop(next(iter(asked)))
     unit = asked.get("unit")
-    rows = _opened(x, unit)
+    rows = _open_rows(x, unit)
     relation = asked.get("neighbours", "add-remove")
     return ledger.attempt(statistic, asked, rows, Budget(asked["epsilon"], asked["delta"], relation, unit_name(unit)))
 
 
-def _opened(x: Any, unit: Any) -> Any:
-    """The rows, whatever the statistic will ask of them: as numbers where they are, which is faster to tell apart."""
+def _open_rows(x: Any, unit: Any) -> Any:
+    """The rows in any form that the statistic may need: as numbers where possible, which is faster to compare."""
     if is_rows(x) or is_lazy(x):
         return as_rows(x, numeric=False, unit=unit)
     try:
@@ -221,7 +222,7 @@ def _opened(x: Any, unit: Any) -> Any:
 
 
 def as_table(x: Any, numeric: bool = True) -> Any:
-    """A single column as a table of one; tables as they are."""
+    """A single column as a table with one column; tables as they are."""
     family = type(x).__module__.split(".")[0]
     if family in ("pandas", "polars") and hasattr(x, "to_frame"):
         return x.to_frame() if hasattr(x, "dtype") else x
@@ -231,17 +232,17 @@ def as_table(x: Any, numeric: bool = True) -> Any:
     return array[:, None] if array.ndim == 1 else array
 
 
-def present(rows: Batch) -> NDArray[np.int64]:
-    """Cell 0 for a row that counts, -1 for one with a missing value."""
+def mark_present(rows: Batch) -> NDArray[np.int64]:
+    """Cell 0 for a row that counts, -1 for a row with a missing value."""
     there = np.isfinite(rows.X) if rows.X.dtype.kind == "f" else ~_MISSING(rows.X).astype(bool)
     return np.where(there.all(axis=1), 0, -1)
 
 
-def _missing(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     # None, pandas' NA, NaN and NaT; infinity too, as in columns of numbers
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, np.floating)) and not np.isfinite(value)
 
 
-_MISSING = np.frompyfunc(_missing, 1, 1)
+_MISSING = np.frompyfunc(_is_missing, 1, 1)
