@@ -182,7 +182,7 @@ class Release:
             _rich(document["value"]),
             _rich(document["std"]),
             Event.from_dict(document["event"]),
-            Budget(**document["budget"]),
+            Budget.derive(**document["budget"]),
             None if interval is None else (_rich(interval[0]), _rich(interval[1])),
             document["confidence"],
             document["seeded"],

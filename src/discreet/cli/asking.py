@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from discreet.budget import refuse_delta
 from discreet.cli import answers, console
 from discreet.cli.columns import Column
-from discreet.cli.deltas import check_delta
 
 if TYPE_CHECKING:
     from discreet.cli.facts import Facts
@@ -80,10 +80,10 @@ class Asking:
 
     def _delta(self, given: float | None, n: int | None, unit: str, quiet: bool) -> float:
         if given is not None:
-            check_delta(given, n, unit, "The --delta")
+            refuse_delta("The --delta", given, unit)
             return given
         usual = f"{0.01 / n:.0e}" if n else "1e-6"
-        check, asked = partial(answers.delta, n=n), (DELTA.format(unit=unit), "Delta", usual, "--delta")
+        check, asked = answers.delta, (DELTA.format(unit=unit), "Delta", usual, "--delta")
         return float(usual) if quiet else self._until(check, *asked)
 
     def _column(self, name: str, place: int, unit: str) -> Column:

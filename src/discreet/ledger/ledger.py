@@ -111,7 +111,7 @@ class Ledger:
     @classmethod
     def _stored(cls, store: SqliteStore, stored: dict[str, Any], budget: Budget | None, *asked: Any) -> Ledger:
         ledger = cls(
-            Budget(**stored["budget"]),
+            Budget.derive(**stored["budget"]),
             stored["currency"],
             order=stored["order"],
             reserve=stored["reserve"],
