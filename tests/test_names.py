@@ -1,6 +1,7 @@
 """Names that one can search for: lists of exceptions only get shorter."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -11,29 +12,28 @@ import discreet
 ROOT = Path(discreet.__file__).parent
 LATER = ("pseudonyms", "cli")  # rooms that are still to be put in order
 
-IRREGULAR = frozenset(
-    "begun bent bound bought broken brought built caught chosen dealt done drawn driven fallen felt forgotten found frozen given gone "
-    "grown heard held hidden kept known laid learnt led left lent let lost made meant met paid proven said seen sent shaken "
-    "shown shut sold spent spoken sworn taken taught thought told torn understood won worn written".split()
+IRREGULAR = re.compile(
+    "begun|bent|bound|bought|broken|brought|built|caught|chosen|dealt|done|drawn|driven|fallen|felt|forgotten|found|"
+    "frozen|given|gone|grown|heard|held|hidden|kept|known|laid|learnt|led|left|lent|lost|made|meant|met|paid|proven|"
+    "said|seen|sent|shaken|shown|shut|sold|spent|spoken|sworn|taken|taught|thought|told|torn|understood|won|worn|written"
 )
-NOT_PARTICIPLES = frozenset(
-    "bed bleed breed embed exceed feed hundred king need proceed red ring seed shed speed string succeed thing".split()
+REGULAR = re.compile(r"\w+(ed|ing)")
+NO_PARTICIPLES = re.compile(
+    "bed|bleed|breed|embed|exceed|feed|hundred|king|need|proceed|red|ring|seed|shed|speed|succeed|thing"
 )
-NOUNS = frozenset("ceiling encoding padding rounding setting timing".split())  # of things that have a name of their own
-
-# Names of other libraries' contracts, and of formats: what they are called is not ours to choose.
-CONTRACT = frozenset({"fitted", "missing", "string", "seeded"})
+NOUNS = re.compile("ceiling|encoding|padding|rounding|setting|string|timing")
+CONTRACT = re.compile("fitted|missing|seeded")  # of other libraries, and of formats: what they are called is not ours
 
 MOST_PARTICIPLES = 0.01  # of all functions outside of LATER
-# Public names at the top of a module that mean two things, where one of them is public, or the same thing on two levels.
+# Public names that two modules define, and why that is right.
 TWO_MEANINGS: dict[str, str] = {}
 
 
 def is_participle(name):
     word = name.strip("_")
-    if "_" in word or word in NOT_PARTICIPLES | NOUNS | CONTRACT:
+    if any(pattern.fullmatch(word) for pattern in (NO_PARTICIPLES, NOUNS, CONTRACT)):
         return False
-    return word in IRREGULAR or word.endswith(("ed", "ing"))
+    return "_" not in word and any(pattern.fullmatch(word) for pattern in (IRREGULAR, REGULAR))
 
 
 def trees():
