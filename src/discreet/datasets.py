@@ -8,6 +8,7 @@ writes hospital.csv, 20,000 invented patients, and privacy.toml, what is public 
 from __future__ import annotations
 
 import csv
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def _facts(n: int) -> str:
             "# What is public about hospital.csv, and what may be spent on it.\n",
             f'[data]\npath = "hospital.csv"\nunit = "row"\nn = {n}\n',
             *columns,
-            '[budget]\nepsilon = 3.0\ndelta = 1e-06\nneighbours = "add-remove"\n',
+            f'[budget]\nepsilon = 3.0\ndelta = {min(1e-6, 10.0 ** math.floor(math.log10(0.01 / n))):.0e}\nneighbours = "add-remove"\n',
             '[ledger]\npath = "hospital.ledger"\ndata = "hospital"\n',
         ]
     )

@@ -47,6 +47,7 @@ __all__ = [
     "text",
     "told",
     "waiting",
+    "width",
     "writing",
 ]
 
@@ -58,6 +59,13 @@ def say(*parts: Any, json: bool = False, markup: bool = False) -> None:
     from rich.console import Console
 
     Console(highlight=False, soft_wrap=True, markup=markup).print(*parts)
+
+
+def width() -> int:
+    """How many columns the terminal has."""
+    from rich.console import Console
+
+    return Console().width
 
 
 def grid(*titles: str, whole: Collection[int] = ()) -> Table:
