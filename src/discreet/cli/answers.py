@@ -47,10 +47,15 @@ def _truths(name: str, parts: tuple[str, ...]) -> tuple[bool, ...]:
 
 
 def kind(text: str) -> str:
-    """What a column is."""
-    if text not in KINDS:
+    """What a column is, by its first letters.
+
+    >>> kind("n"), kind("category"), kind("S")
+    ('number', 'category', 'skip')
+    """
+    found = [one for one in KINDS if text and one.startswith(text.lower())]
+    if not found:
         raise ValueError(f"It must be one of {', '.join(KINDS)}. Got {text!r}.")
-    return text
+    return found[0]
 
 
 def ranged(name: str, text: str) -> Column:
