@@ -115,6 +115,6 @@ def _tables(summary: Summary) -> list[Any]:
             name = "" if place else shorten_middle(other.name, 30)
             categories.add_row(*map(console.text, (name, *row)))
     if numbers.row_count:
-        more = "" if wide else f" On a terminal of {WIDE} columns: quartiles too."
+        more = "" if wide else f" Quartiles too on {WIDE} columns."
         parts += [numbers, f"Below each number: its 95% interval.{more}\n"]
     return parts + [categories] * bool(categories.row_count)
