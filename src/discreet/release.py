@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.arguments import is_number
 from discreet.budget import Budget
+from discreet.documents import html
 from discreet.errors import VersionError
 from discreet.events import Event, Gaussian, Pure, flatten
 
@@ -138,6 +139,17 @@ class Release:
         if self.seeded:
             lines.append(f"  {NOT_PRIVATE}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [] if self.value is None else [(self.name, _short(self.value))]
+        if self.interval is not None:
+            low, high = self.interval
+            rows.append((f"{100 * (self.confidence or 0):g}% interval", f"{_short(low)} to {_short(high)}"))
+        if self.std is not None:
+            rows.append(("privacy noise (standard deviation)", _short(self.std)))
+        rows += [("privacy guarantee", str(self.budget)), ("data", self.data or "unnamed")]
+        rows += [("note", note) for note in self.notes]
+        return html.write_table(rows, caption=self.name) + html.write_warning(NOT_PRIVATE if self.seeded else "")
 
     def to_json(self) -> str:
         """A versioned document that `from_json` reads."""

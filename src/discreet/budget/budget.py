@@ -8,6 +8,7 @@ from dataclasses import InitVar, dataclass, replace
 from typing import Any, Literal, get_args
 
 from discreet.arguments import check_positive, check_whole, is_number
+from discreet.documents import html
 from discreet.errors import DeltaWarning, outside
 
 Neighbours = Literal["add-remove", "replace-one"]
@@ -192,6 +193,9 @@ class Budget:
             f"as likely with {both}."
         )
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return html.write_table([("privacy guarantee", self)]) + html.write_paragraphs(self.explain())
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary."""

@@ -10,7 +10,7 @@ import typer
 from discreet.cli import console
 from discreet.cli.numerals import shorten_middle
 from discreet.cli.options import Data, Delta, Epsilon, FactsFile, Force, Json, Seed, listed
-from discreet.cli.summary import Summary, bars, told
+from discreet.cli.summary import Summary, told
 from discreet.progress import Progress
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ def _described(
 
 def _tables(summary: Summary) -> list[Any]:
     """For people: how many rows, then numbers, then categories."""
+    from discreet.stats.description import draw_bars
+
     parts: list[Any] = [f"{summary.sentence}\n"]
     wide = console.width() >= WIDE
     titles = ("mean", "25%", "median", "75%") if wide else ("mean", "median")
@@ -109,7 +111,7 @@ def _tables(summary: Summary) -> list[Any]:
         mean, *quartiles = told(one)
         shown = [mean, *(quartiles if wide else quartiles[1:2])]
         name = console.text(shorten_middle(one.name, 30 if wide else 18))
-        numbers.add_row(name, *("\n".join(pair) for pair in shown), bars(one.bins()[1]))
+        numbers.add_row(name, *("\n".join(pair) for pair in shown), draw_bars(one.bins()[1]))
     for other in summary.categories:
         for place, row in enumerate(summary.cells(other)):
             name = "" if place else shorten_middle(other.name, 30)

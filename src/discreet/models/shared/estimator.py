@@ -295,6 +295,14 @@ class PrivateEstimator(BaseEstimator, Shared, ABC):  # type: ignore[misc]
         params: dict[str, Any] = super().get_params(deep)
         return _shown(params) if sys._getframe(1).f_globals.get("__name__") == PRINTER else params
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)  # scikit-learn shows what differs from the defaults
+        epsilon = getattr(self, "epsilon", None)
+        if epsilon is None or "epsilon=" in text:
+            return text
+        name, _, rest = text.partition("(")
+        return f"{name}(epsilon={epsilon}{'' if rest == ')' else ', '}{rest}"
+
     def _get_params_html(self, *arguments: Any, **options: Any) -> Any:
         table = super()._get_params_html(*arguments, **options)  # scikit-learn's own, for notebooks
         table.update(_shown(table))
