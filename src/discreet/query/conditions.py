@@ -182,11 +182,13 @@ def _value(node: ast.expr) -> Any:
 def _evaluate(node: ast.expr, cells: Columns, names: tuple[str, ...]) -> Mask:
     if isinstance(node, ast.BoolOp):
         parts = [_evaluate(part, cells, names) for part in node.values]
-        return np.logical_and.reduce(parts) if isinstance(node.op, ast.And) else np.logical_or.reduce(parts)
+        return np.asarray(
+            np.logical_and.reduce(parts) if isinstance(node.op, ast.And) else np.logical_or.reduce(parts), bool
+        )
     if isinstance(node, ast.UnaryOp):
         return ~_evaluate(node.operand, cells, names)
     assert isinstance(node, ast.Compare)
-    return np.logical_and.reduce([_compare(*pair, cells, names) for pair in _pairs(node)])
+    return np.asarray(np.logical_and.reduce([_compare(*pair, cells, names) for pair in _pairs(node)]), bool)
 
 
 _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
@@ -200,12 +202,12 @@ def _compare(left: ast.expr, compare: ast.cmpop, right: ast.expr, cells: Columns
     there = ~find_missing(column)
     if kind in (ast.In, ast.NotIn):
         assert isinstance(right, ast.Tuple | ast.List | ast.Set)
-        return there & (_is_among(column, [_value(one) for one in right.elts]) == (kind is ast.In))
+        return np.asarray(there & (_is_among(column, [_value(one) for one in right.elts]) == (kind is ast.In)), bool)
     value = _value(right)
     if value is None:
         return ~there if kind is ast.Eq else there
     if kind in (ast.Eq, ast.NotEq):
-        return there & (_is_among(column, [value]) == (kind is ast.Eq))
+        return np.asarray(there & (_is_among(column, [value]) == (kind is ast.Eq)), bool)
     return there & _in_order(column, kind, value)
 
 
@@ -235,9 +237,9 @@ def find_missing(cells: NDArray[Any]) -> Mask:
     [True, True, False, False]
     """
     if cells.dtype.kind == "f":
-        return np.isnan(cells)
+        return np.asarray(np.isnan(cells), bool)
     if cells.dtype.kind in "mM":
-        return np.isnat(cells)
+        return np.asarray(np.isnat(cells), bool)
     if cells.dtype.kind != "O":
         return np.zeros(len(cells), bool)
     return np.asarray(_MISSING_CELL(cells), bool)
@@ -257,7 +259,9 @@ def write_dates(cells: NDArray[Any]) -> NDArray[Any]:
     ['2024-01-31', 'x']
     """
     if cells.dtype.kind == "M":
-        return np.where(np.isnat(cells), None, cells.astype(str).astype(object))
+        text = cells.astype(str).astype(object)
+        text[np.isnat(cells)] = None
+        return text
     return np.asarray(_DATE(cells), object)
 
 
