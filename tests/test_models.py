@@ -283,7 +283,7 @@ def test_joint_calibration_is_exact():
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 def test_both_relations(neighbours):
-    model = LinearRegression(bounds=BOUNDS, neighbours=neighbours).fit(*data(50_000))
+    model = LinearRegression(bounds=BOUNDS, delta=1e-7, neighbours=neighbours).fit(*data(50_000))
     assert model.release_.neighbours == neighbours and model.score(*data(1000, seed=5)) > 0.9
     with pytest.raises(LedgerError, match="do not add up"):
         model.set_params(ledger=Ledger(Budget(9, 1e-6, "replace-one" if neighbours == "add-remove" else "add-remove")))
@@ -342,7 +342,7 @@ def test_an_exhausted_ledger_refuses():
         model.fit(*data(100))
 
 
-FEW = {"epsilon": 0.1, "delta": 0.02, "n": 20, "bounds": TWO, "random_state": 0}
+FEW = {"epsilon": 0.1, "delta": 0.001, "n": 20, "bounds": TWO, "random_state": 0}
 
 
 @pytest.mark.parametrize(
@@ -493,9 +493,9 @@ def test_a_refused_first_fit_leaves_the_model_unfitted():
 
 def test_the_relation_is_checked_before_the_number_of_rows_is_looked_at():
     X, y = data(123)
-    ledger = Ledger(Budget(1.0, 0.5))
+    ledger = Ledger(Budget(1.0, 1e-4))
     with pytest.raises(LedgerError) as caught:
-        LinearRegression(delta=0.4, neighbours="replace-one", bounds=BOUNDS, ledger=ledger).fit(X, y)
+        LinearRegression(delta=1e-5, neighbours="replace-one", bounds=BOUNDS, ledger=ledger).fit(X, y)
     assert "123" not in str(caught.value)
 
 
@@ -533,7 +533,7 @@ def test_no_row_of_a_list_raises_by_what_is_in_it(row):
 def test_delta_is_warned_of_where_n_is_public():
     X, y = data(100)
     with pytest.warns(DeltaWarning, match="1/n"):
-        LinearRegression(delta=1e-2, neighbours="replace-one", bounds=BOUNDS).fit(X, y)
+        LinearRegression(delta=1e-3, neighbours="replace-one", bounds=BOUNDS).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import curves
+from discreet.documents import html
 from discreet.events import Event
 from discreet.progress import Bar
 from discreet.release import Release
@@ -59,6 +60,16 @@ class Audit:
     def violated(self) -> bool:
         """Whether the mechanism spends more than it declares, with the stated confidence."""
         return self.epsilon > self.declared_epsilon or self.mu > self.declared_mu
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("ε", f"≥ {self.epsilon:.4g}", f"{self.declared_epsilon:.4g}"),
+            ("μ", f"≥ {self.mu:.4g}", f"{self.declared_mu:.4g}"),
+        ]
+        verdict = "BROKEN: spends more than it declares" if self.violated else "Not broken by this attack"
+        about = f"{verdict}, from {self.runs} runs each at confidence {self.confidence:g}."
+        table = html.write_table(rows, ("", "proved", "declared"), "Audit")
+        return table + (html.write_warning(about) if self.violated else html.write_paragraphs(about))
 
     def __str__(self) -> str:
         verdict = "BROKEN: spends more than it declares" if self.violated else "not broken by this attack"

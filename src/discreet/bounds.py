@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.documents import html
 from discreet.labels import refuse_classes
 
 Floats = NDArray[np.float64]
@@ -80,6 +81,15 @@ class Bounds:
 
     def __hash__(self) -> int:
         return hash(repr(self))
+
+    def _repr_html_(self) -> str:
+        names = self.columns or tuple(f"x{place + 1}" for place in range(len(self.lower)))
+        rows = [(name, f"{low:g}", f"{high:g}") for name, low, high in zip(names, self.lower, self.upper, strict=True)]
+        if self.target is not None:
+            rows.append(("target", f"{self.target[0]:g}", f"{self.target[1]:g}"))
+        table = html.write_table(rows, ("column", "low", "high"), "Public bounds")
+        classes = "" if self.classes is None else f"Classes: {', '.join(map(str, self.classes))}"
+        return table + html.write_paragraphs(classes)
 
     def __repr__(self) -> str:
         if self.columns is None:

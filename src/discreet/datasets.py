@@ -8,6 +8,7 @@ writes hospital.csv, 20,000 invented patients, and privacy.toml, what is public 
 from __future__ import annotations
 
 import csv
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,8 @@ def save(folder: str | Path = ".", n: int = 20_000, seed: int = 2026) -> tuple[P
 
 
 def _facts(n: int) -> str:
-    """A privacy.toml from the public bounds."""
+    """A privacy.toml from the public bounds, with a δ of at most 1/(100 n)."""
+    delta = min(1e-6, 10.0 ** math.floor(math.log10(0.01 / n)))
     columns = (
         f'[columns."{name}"]\nkind = "category"\nvalues = [0, 1]\n'
         if (low, high) == (0, 1)
@@ -75,7 +77,7 @@ def _facts(n: int) -> str:
             "# What is public about hospital.csv, and what may be spent on it.\n",
             f'[data]\npath = "hospital.csv"\nunit = "row"\nn = {n}\n',
             *columns,
-            '[budget]\nepsilon = 3.0\ndelta = 1e-06\nneighbours = "add-remove"\n',
+            f'[budget]\nepsilon = 3.0\ndelta = {delta:.0e}\nneighbours = "add-remove"\n',
             '[ledger]\npath = "hospital.ledger"\ndata = "hospital"\n',
         ]
     )

@@ -16,6 +16,7 @@ were charged to: the sensitivity they are relative to is the sensitivity under t
 | `Sampled(rate, event)` | the event, run on a Poisson sample of the units |
 | `Composed(events)` | all of them, each possibly chosen after seeing the ones before |
 | `Repeated(event, times)` | the event, `times` over |
+| `Parallel(event, groups, touched)` | the event on each of several disjoint groups of rows |
 """
 
 from __future__ import annotations
@@ -238,9 +239,34 @@ class Repeated(Event):
         object.__setattr__(self, "times", check_whole("Repeated", "times", self.times, 0))
 
 
+@dataclass(frozen=True)
+class Parallel(Event):
+    """The event, run on each of `groups` disjoint groups of rows, which a public rule tells apart by a row's own cells.
+
+    A row is in one group, so that only the answers of `touched` groups depend on it: one, where neighbours differ by a
+    row that is there or not; two, where one row is exchanged for another, which may be of another group. The event is
+    paid for so many times (`mechanisms/proofs/parallel.md`).
+    """
+
+    event: Event
+    groups: int
+    touched: int = 1
+    kind: ClassVar[str] = "parallel"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", check_whole("Parallel", "groups", self.groups, 1))
+        if self.touched not in (1, 2):
+            raise ValueError(f"The `touched` of Parallel must be 1 or 2. Got {self.touched!r}.")
+
+    @property
+    def times(self) -> int:
+        """How many times the event is paid for."""
+        return min(self.touched, self.groups)
+
+
 _KINDS: dict[str, type[Event]] = {
     cls.kind: cls
-    for cls in (Gaussian, Laplace, Pure, Choice, Minimum, Approximate, Either, Sampled, Composed, Repeated)
+    for cls in (Gaussian, Laplace, Pure, Choice, Minimum, Approximate, Either, Sampled, Composed, Repeated, Parallel)
 }
 
 
@@ -309,7 +335,7 @@ def flatten(event: Event, times: int = 1) -> Iterator[tuple[Event, int]]:
     if isinstance(event, Composed):
         for part in event.events:
             yield from flatten(part, times)
-    elif isinstance(event, Repeated):
+    elif isinstance(event, Repeated | Parallel):
         yield from flatten(event.event, times * event.times)
     elif times > 0:
         yield event, times

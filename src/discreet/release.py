@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from discreet.arguments import is_number
 from discreet.budget import Budget
+from discreet.documents import html
 from discreet.errors import VersionError
 from discreet.events import Event, Gaussian, Pure, flatten
 
@@ -79,6 +81,34 @@ class Release:
     def __float__(self) -> float:
         return float(self.value)
 
+    def __format__(self, spec: str) -> str:
+        return format(float(self.value), spec) if spec else str(self)
+
+    # arithmetic is that of the value: post-processing, which costs nothing
+    def __add__(self, other: Any) -> Any:
+        return _number(self) + _number(other)
+
+    def __sub__(self, other: Any) -> Any:
+        return _number(self) - _number(other)
+
+    def __mul__(self, other: Any) -> Any:
+        return _number(self) * _number(other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _number(self) / _number(other)
+
+    def __radd__(self, other: Any) -> Any:
+        return other + _number(self)
+
+    def __rsub__(self, other: Any) -> Any:
+        return other - _number(self)
+
+    def __rmul__(self, other: Any) -> Any:
+        return other * _number(self)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / _number(self)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.value, dtype=dtype)
 
@@ -115,29 +145,49 @@ class Release:
         return times * self.std
 
     def receipt(self) -> str:
-        """What left, what it cost, and what it promises, for people to read."""
+        """What was released, for people to read: value, interval, noise and privacy guarantee."""
         lines = [f"{self.name}" + (f" = {_short(self.value)}" if self.value is not None else "")]
         if self.interval is not None:
             low, high = self.interval
             lines.append(f"  {100 * (self.confidence or 0):g}% interval   {_short(low)} to {_short(high)}")
         if self.std is not None:
             lines.append(f"  privacy noise   {_short(self.std)} (standard deviation)")
-        lines.append(f"  promise         {self.budget}")
+        lines.append(f"  guarantee       {self.budget}")
         lines.append(f"  data            {self.data or 'unnamed'}")
-        for part in self.parts:
-            chosen = part.std is None
-            lines.append(
-                f"  chosen          {part.name}"
-                if chosen
-                else f"  measured        {part.name}: noise {_short(part.std)}"
-            )
-        lines += [
-            f"  ran             {event}{f' × {times}' if times > 1 else ''}" for event, times in flatten(self.event)
-        ]
         lines += [f"  note            {note}" for note in self.notes]
         if self.seeded:
             lines.append(f"  {NOT_PRIVATE}")
         return "\n".join(lines)
+
+    def details(self) -> str:
+        """The receipt, and below it what was measured and chosen, each with its noise, and the events that ran.
+
+        >>> from discreet.stats import count
+        >>> print(count([1.0] * 50, epsilon=1.0).details().splitlines()[-1])
+          ran             Pure(epsilon=1.0)
+        """
+        lines = [
+            f"  chosen          {part.name}"
+            if part.std is None
+            else f"  measured        {part.name}: noise {_short(part.std)}"
+            for part in self.parts
+        ]
+        lines += [
+            f"  ran             {_round_event(event)}{f' × {times}' if times > 1 else ''}"
+            for event, times in flatten(self.event)
+        ]
+        return "\n".join([self.receipt(), *lines])
+
+    def _repr_html_(self) -> str:
+        rows = [] if self.value is None else [(self.name, _short(self.value))]
+        if self.interval is not None:
+            low, high = self.interval
+            rows.append((f"{100 * (self.confidence or 0):g}% interval", f"{_short(low)} to {_short(high)}"))
+        if self.std is not None:
+            rows.append(("privacy noise (standard deviation)", _short(self.std)))
+        rows += [("privacy guarantee", str(self.budget)), ("data", self.data or "unnamed")]
+        rows += [("note", note) for note in self.notes]
+        return html.write_table(rows, caption=self.name) + html.write_warning(NOT_PRIVATE if self.seeded else "")
 
     def to_json(self) -> str:
         """A versioned document that `from_json` reads."""
@@ -182,7 +232,7 @@ class Release:
             _rich(document["value"]),
             _rich(document["std"]),
             Event.from_dict(document["event"]),
-            Budget(**document["budget"]),
+            Budget.derive(**document["budget"]),
             None if interval is None else (_rich(interval[0]), _rich(interval[1])),
             document["confidence"],
             document["seeded"],
@@ -205,6 +255,16 @@ def whole_reach(wrong: float, std: float) -> float:
         return 0.0
     power = -2 * math.asinh(1 / (math.sqrt(2) * std))
     return float(max(math.ceil(math.log(wrong * (1 + math.exp(power)) / 2) / power - 1), 0))
+
+
+def _number(value: Any) -> Any:
+    """The value of a release; anything else as it is."""
+    return value.value if isinstance(value, Release) else value
+
+
+def _round_event(event: Event) -> str:
+    """An event with its numbers to six digits: 0.4999999999999999 is half."""
+    return re.sub(r"\d+\.\d{6,}(e-?\d+)?", lambda found: f"{float(found[0]):.6g}", str(event))
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet import accounting
+from discreet import accounting, events
 from discreet.accounting import bounds, curves
 from discreet.accounting.calibrate import times_as_costly
 from discreet.errors import NotSupported
@@ -185,3 +185,18 @@ def test_agreement_with_dp_accounting(name):
         warnings.simplefilter("ignore")
         peer = pld.PLDAccountant(value_discretization_interval=1e-4).compose(theirs).get_epsilon(1e-5)
     assert accounting.epsilon(ours, 1e-5) == pytest.approx(peer, rel=2e-3)
+
+
+@pytest.mark.catalogue("CO8")
+def test_disjoint_groups_cost_what_one_or_two_of_them_cost():
+    event = events.Composed((events.Gaussian(3.0), events.Laplace(5.0)))
+    for groups in (1, 2, 50):
+        assert accounting.epsilon(events.Parallel(event, groups), 1e-6) == accounting.epsilon(event, 1e-6)
+    both = events.Parallel(event, 50, touched=2)
+    assert accounting.epsilon(both, 1e-6) == accounting.epsilon(events.Repeated(event, 2), 1e-6)
+    assert curves.mu(both) == curves.mu(events.Repeated(event, 2))
+    assert accounting.epsilon(events.Parallel(event, 1, touched=2), 1e-6) == accounting.epsilon(event, 1e-6)
+    assert events.Event.from_dict(both.to_dict()) == both
+    for wrong in ({"groups": 0}, {"groups": 2, "touched": 3}):
+        with pytest.raises(ValueError, match="Parallel"):
+            events.Parallel(event, **wrong)

@@ -56,7 +56,7 @@ def test_in_python(mistake):
 
 def test_delta_too_large_in_python():
     with pytest.warns(dc.DeltaWarning, match="Choose delta <= 3e-05"):
-        fitted(1.0, 0.01, n=400)
+        fitted(1.0, 1e-3, n=400)
 
 
 def test_fitting_twice_on_one_ledger_in_python():
@@ -96,8 +96,8 @@ LINE = {
     "a wrong model": ([*FIT, "-m", "logistics"], "Did you mean 'logistic'?"),
     "a model for numbers": ([*FIT[:3], "ill", *FIT[4:]], "is a category in privacy.toml. Hint: --model logistic"),
     "a model for classes": ([*FIT, "-m", "logistic"], "is a number in privacy.toml. Hint: --model linear"),
-    "a delta too large": (["describe", "visits.csv", "-e", "1", "--delta", "0.01"], "too large for n = 2000"),
-    "a delta too large for a model": ([*FIT, "--delta", "0.01"], "too large for n = 2000"),
+    "a delta too large": (["describe", "visits.csv", "-e", "1", "--delta", "0.1"], "must be below 0.1"),
+    "a delta too large for a model": ([*FIT, "--delta", "0.5"], "must be below 0.1"),
     "a method that is none": (
         ["anonymise", "visits.csv", "-q", "age", "--method", "optmal", "-o", "x.csv"],
         "must be one of optimal",
@@ -153,7 +153,7 @@ def changed(table, old, new):
     ("old", "new", "told"),
     [
         ("low = 0\n", "", "write the range that such numbers have by their meaning"),
-        ("delta = 1e-6", "delta = 0.01", "too large for n = 2000"),
+        ("delta = 1e-6", "delta = 0.2", "must be below 0.1"),
         ("epsilon = 4.0", 'epsilon = "4.0"', "must be a number. Got '4.0'. Hint: leave the quotes out"),
         ("values = ", "value = ", "Did you mean 'values'?"),
         ("columns.age", "columns.Age", "There is no column 'age'"),

@@ -30,7 +30,7 @@ def test_by_questions_that_explain_themselves(run):
     result = run("init", "v.csv", input="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
     for wanted in (
-        "'age' (1 of 3)",
+        "'age' (1 of 3): number, category or skip?",
         "belongs to somebody",
         "give its holder away",
         "multiplies the odds",
@@ -41,6 +41,37 @@ def test_by_questions_that_explain_themselves(run):
     assert (facts.n, facts.epsilon, facts.delta, facts.unit) == (5000, 1.5, 2e-6, "row")
     assert facts.columns["age"].high == 120 and facts.columns["age"].whole
     assert facts.columns["ward"].values == ("north", "south")
+
+
+def test_letters_are_enough_one_can_go_back_and_help_is_shown_once(run):
+    (run.folder / "v.csv").write_text("age,ward,name\n")
+    answers = ["row", "n", "0:120", "c", "b", "b", "c", "young,old", "C", "north,south", "s", "5000", "1", "", ""]
+    result = run("init", "v.csv", input="\n".join(answers) + "\n")
+    assert result.exit_code == 0, result.output
+    columns = read(run.folder / "privacy.toml").columns
+    assert [one.kind for one in columns.values()] == ["category", "category", "skip"]
+    assert columns["age"].values == ("young", "old")
+    assert result.output.count("a quantity; its range is asked for next") == 1
+    assert result.output.count("would give its holder") == 1
+
+
+def test_a_template_for_an_editor(run):
+    pl.DataFrame({"age": [77123.0], "ward": ["CANARY"], "day": [None]}).write_parquet(run.folder / "v.parquet")
+    assert run("init", "v.parquet", "--template", input="").exit_code == 0
+    text = (run.folder / "privacy.toml").read_text()
+    assert "CANARY" not in text and "77123" not in text
+    suggested = 'kind = "skip"\n# kind = "number"\n# low = \n# high = '
+    assert f'[columns."age"]\n{suggested}' in text
+    assert [one.kind for one in read(run.folder / "privacy.toml").columns.values()] == ["skip"] * 3
+    (run.folder / "privacy.toml").write_text(text.replace(suggested, 'kind = "number"\nlow = 0\nhigh = 120'))
+    assert read(run.folder / "privacy.toml").columns["age"].high == 120
+
+
+def test_facts_to_standard_output(run):
+    (run.folder / "v.csv").write_text("age,ward,name\n")
+    result = run("init", "v.csv", *("--number", "age=0:120"), "--skip-rest", "--unit", "row", "-e", "1", "-o", "-")
+    assert result.exit_code == 0 and 'kind = "number"' in result.stdout and "Written" not in result.stdout
+    assert not (run.folder / "privacy.toml").exists()
 
 
 def test_types_of_parquet_are_suggested_and_values_not_read(run):
@@ -118,7 +149,7 @@ def test_nobody_to_answer(run):
         (["--category", "ward=north"], "two or more distinct"),
         (["--number", "age=0:1", "--skip", "age"], "told of twice"),
         (["--unit", "person", "--skip-rest", "--epsilon", "1"], "to be the unit"),
-        (["--skip-rest", "--unit", "row", "--n", "100", "--delta", "0.01", "--epsilon", "1"], "too large for n = 100"),
+        (["--skip-rest", "--unit", "row", "--n", "100", "--delta", "0.2", "--epsilon", "1"], "must be below 0.1"),
     ],
 )
 def test_what_is_refused(run, arguments, told):

@@ -66,7 +66,8 @@ def test_every_number_has_its_interval(table):
     value, (low, high) = found["ill"]["other"]["value"], found["ill"]["other"]["interval"]
     assert low <= value <= high and high > 0
     shown, _, _ = table("describe", "visits.csv", "-e", "2", "--columns", "age,ill").stdout.partition("Receipt")
-    assert shown.count(" to ") == 1 + 4 + 3  # the count; a number; two values and the others
+    assert shown.count(" to ") == 1 + 2 + 3  # the count; mean and median; two values and the others
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def specimen(counts, std, event):

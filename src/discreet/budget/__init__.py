@@ -15,6 +15,8 @@ from discreet.budget.budget import (
     inside,
     minimum,
     radial,
+    refuse_delta,
+    warn_of_delta,
 )
 
 __all__ = [
@@ -32,4 +34,6 @@ __all__ = [
     "inside",
     "minimum",
     "radial",
+    "refuse_delta",
+    "warn_of_delta",
 ]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from typing import Any, Literal, get_args
 
 from discreet.arguments import check_positive, check_whole, is_number
+from discreet.documents import html
 from discreet.errors import DeltaWarning, outside
 
 Neighbours = Literal["add-remove", "replace-one"]
 Kind = Literal["noise", "radial", "counts", "choice", "minimum", "approximate"]
+
+DELTA = "The `delta` of a budget"
+LARGE_DELTA, NO_GUARANTEE = 1e-3, 0.1  # a δ above the first warns; one from the second on is refused
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class Budget:
     neighbours : "add-remove": with or without one unit (the number of units is then private too);
         "replace-one": one unit exchanged for another (their number is public).
     unit : what one unit is.
+    large_delta : True to insist on a δ of 0.1 or more, which is refused otherwise: with it, one unit in ten may be
+        published whole. A δ above 1e-3 warns, and so does one above 1/(100 n) where the number of units n is public.
 
     Examples
     --------
@@ -38,8 +44,21 @@ class Budget:
     delta: float = 0.0
     neighbours: Neighbours = "add-remove"
     unit: str = "row"
+    large_delta: InitVar[bool] = False
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, large_delta: bool) -> None:
+        self._check()
+        if not large_delta:
+            refuse_delta(DELTA, self.delta, self.unit)
+        if self.delta > LARGE_DELTA:
+            warnings.warn(
+                f"{DELTA}, {self.delta:g}, is large: it is the probability that the guarantee fails for a {self.unit}. "
+                "Choose delta far below one over their number, 1e-6 say.",
+                DeltaWarning,
+                stacklevel=outside(),
+            )
+
+    def _check(self) -> None:
         for name in ("epsilon", "delta"):
             value = getattr(self, name)
             if not is_number(value):
@@ -55,6 +74,23 @@ class Budget:
             )
         if not isinstance(self.unit, str) or not self.unit:
             raise ValueError("The `unit` of a budget must be a name, such as 'row'.")
+
+    @classmethod
+    def derive(
+        cls, epsilon: float, delta: float = 0.0, neighbours: Neighbours = "add-remove", unit: str = "row"
+    ) -> Budget:
+        """A guarantee that follows from others, or that was stated before: its δ is not judged again.
+
+        >>> Budget.derive(1.0, 0.2).delta
+        0.2
+        """
+        budget = object.__new__(cls)
+        for name, value in zip(
+            ("epsilon", "delta", "neighbours", "unit"), (epsilon, delta, neighbours, unit), strict=True
+        ):
+            object.__setattr__(budget, name, value)
+        budget._check()
+        return budget
 
     def __str__(self) -> str:
         return f"ε = {self.epsilon:g}, δ = {self.delta:g} ({self.neighbours} one {self.unit})"
@@ -94,14 +130,8 @@ class Budget:
         return self.split(Part(1.0, kind))[0]
 
     def warn_of_delta(self, n: int | None) -> None:
-        """Warn if δ is not far below 1/n, where n is public."""
-        if n and self.delta * n > 0.1:
-            warnings.warn(
-                f"delta = {self.delta:g} is not far below 1/n for n = {n}: such a promise would allow to publish whole "
-                f"{self.unit}s. Choose delta <= {0.01 / n:.1g}.",
-                DeltaWarning,
-                stacklevel=outside(),
-            )
+        """Warn if δ is above 1/(100 n), where n is public."""
+        warn_of_delta(DELTA, self.delta, n, self.unit)
 
     def group(self, size: int) -> Budget:
         """What the promise is worth to `size` units together: (kε, k e^((k-1)ε) δ).
@@ -113,7 +143,7 @@ class Budget:
         delta = size * math.exp((size - 1) * self.epsilon) * self.delta
         if delta >= 1:
             raise ValueError(f"Nothing is promised to {size} units together: their δ would be {delta:.3g} >= 1.")
-        return Budget(size * self.epsilon, delta, self.neighbours, f"group of {size} {self.unit}s")
+        return Budget.derive(size * self.epsilon, delta, self.neighbours, f"group of {size} {self.unit}s")
 
     def as_replace_one(self) -> Budget:
         """What a promise for add-remove is worth for replace-one: an exchange is a removal and an addition.
@@ -123,7 +153,7 @@ class Budget:
         if self.neighbours == "replace-one":
             return self
         both = self.group(2)
-        return Budget(both.epsilon, both.delta, "replace-one", self.unit)
+        return Budget.derive(both.epsilon, both.delta, "replace-one", self.unit)
 
     def explain(self) -> str:
         """What the promise means to a person, in words and odds.
@@ -164,9 +194,39 @@ class Budget:
         )
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        return html.write_table([("privacy guarantee", self)]) + html.write_paragraphs(self.explain())
+
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary."""
         return {name: getattr(self, name) for name in ("epsilon", "delta", "neighbours", "unit")}
+
+
+def refuse_delta(name: str, delta: float, unit: str = "row") -> None:
+    """Raise if a δ guarantees next to nothing.
+
+    A mechanism that publishes each unit with probability δ is (0, δ)-private: n δ of them, on average, are published.
+
+    Parameters
+    ----------
+    name : what the δ is called where it was stated.
+    """
+    if delta >= NO_GUARANTEE:
+        raise ValueError(
+            f"{name} must be below {NO_GUARANTEE:g}: with such a δ, one {unit} in {1 / delta:.2g} may be published "
+            f"whole. Got {delta:g}. Hint: 1e-6, or 0; in Python, Budget(..., large_delta=True) insists."
+        )
+
+
+def warn_of_delta(name: str, delta: float, n: int | None, unit: str = "row") -> None:
+    """Warn of a δ above 1/(100 n), where n is public."""
+    if n and delta * n > 0.01:
+        warnings.warn(
+            f"{name}, {delta:g}, is not far below 1/n for n = {n}: such a guarantee would allow to publish whole "
+            f"{unit}s. Choose delta <= {0.01 / n:.1g}.",
+            DeltaWarning,
+            stacklevel=outside(),
+        )
 
 
 def check_unit(owner: str, budget: Budget, unit: Any, limit: int | None, n: int | None) -> None:

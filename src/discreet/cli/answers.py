@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from discreet.budget.budget import NO_GUARANTEE
 from discreet.cli.columns import KINDS, Column
-from discreet.cli.deltas import most
 from discreet.cli.options import listed
 
 
@@ -47,10 +47,15 @@ def _truths(name: str, parts: tuple[str, ...]) -> tuple[bool, ...]:
 
 
 def kind(text: str) -> str:
-    """What a column is."""
-    if text not in KINDS:
+    """What a column is, by its first letters.
+
+    >>> kind("n"), kind("category"), kind("S")
+    ('number', 'category', 'skip')
+    """
+    found = [one for one in KINDS if text and one.startswith(text.lower())]
+    if not found:
         raise ValueError(f"It must be one of {', '.join(KINDS)}. Got {text!r}.")
-    return text
+    return found[0]
 
 
 def ranged(name: str, text: str) -> Column:
@@ -78,13 +83,9 @@ def epsilon(text: str) -> float:
     return _number(text, "It must be a number > 0.", lambda epsilon: epsilon > 0)
 
 
-def delta(text: str, n: int | None) -> float:
-    """A δ that is small enough for so many units."""
-    return _number(
-        text,
-        f"It must be 0, or a small number of at most {most(n):.1g}.",
-        lambda delta: 0 <= delta <= min(most(n), 0.5),
-    )
+def delta(text: str) -> float:
+    """A δ that guarantees something."""
+    return _number(text, "It must be 0, or a small number such as 1e-6.", lambda delta: 0 <= delta < NO_GUARANTEE)
 
 
 def _number(text: str, rule: str, fine: Callable[[float], bool]) -> float:

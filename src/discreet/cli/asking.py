@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from discreet.budget import refuse_delta
 from discreet.cli import answers, console
 from discreet.cli.columns import Column
-from discreet.cli.deltas import check_delta
 
 if TYPE_CHECKING:
     from discreet.cli.facts import Facts
@@ -20,18 +20,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 KIND = """\
-{name!r} ({place} of {many}): what is it?
+{name!r} ({place} of {many}): number, category or skip? (n, c, s; b goes back)"""
+KIND_HELP = """
   number    a quantity; its range is asked for next
   category  one of a few values that you can list
   skip      neither, or nobody's business: names, identifiers, free text. It is never read."""
 RANGE = """\
-The range of {name!r}: which values are possible by their meaning, or by the code book (an age: 0 to 120).
-  Values outside are clipped. Too wide a range costs accuracy, too narrow a one bends the answer; neither costs privacy.
-  Do not look it up in the data: the largest value there belongs to somebody.
-  Where only whole numbers are possible, say so: 0:120 whole."""
+The range of {name!r}, such as 0:120; where only whole numbers are possible, 0:120 whole."""
+RANGE_HELP = """
+  Write which values are possible by their meaning, or by the code book (an age: 0 to 120). Values outside are clipped.
+  Too wide a range costs accuracy, too narrow a one bends the answer; neither costs privacy.
+  Do not look it up in the data: the largest value there belongs to somebody."""
 VALUES = """\
-The values of {name!r}, separated by commas, as the code book lists them. Any other value counts as missing.
-  They are never collected from the data, since a rare one would give its holder away."""
+The values of {name!r}, separated by commas, as the code book lists them."""
+VALUES_HELP = """
+  Any other value counts as missing. They are never collected from the data: a rare one would give its holder away."""
 UNIT = """\
 Who is protected? If people have several rows each, the column that says whose a row is; else "row"."""
 LIMIT = """\
@@ -48,11 +51,16 @@ LEDGER = """\
 The file of the account that adds up what is spent; "none" for no account, and then nobody adds it up."""
 
 
+class _Back(Exception):
+    """Whoever answers wants to go back to the column before."""
+
+
 class Asking:
-    """Questions about a table, to whoever knows it; with what is known already."""
+    """Questions about a table, to whoever knows it; with what is known already. Each help is shown once."""
 
     def __init__(self, found: Header, given: dict[str, Column], rest: bool) -> None:
         self._header, self._given, self._rest = found, given, rest
+        self._explained: set[str] = set()
 
     def facts(self, data: Path, target: Path, account: Path, **known: Any) -> Facts:
         """All facts: those known, and the answers; `account` is where the data have theirs."""
@@ -61,7 +69,7 @@ class Asking:
         from discreet.cli.facts import Facts
 
         unit = self._unit(known["unit"]) if known["unit"] else self._until(self._unit, UNIT, "Unit", "row", "--unit")
-        columns = {name: self._column(name, place, unit) for place, name in enumerate(self._header.names, 1)}
+        columns = self._columns(unit)
         limit, n = known["limit"], known["n"]
         quiet = known["epsilon"] is not None  # then options say it all
         if unit != "row" and limit is None and not quiet:
@@ -80,27 +88,60 @@ class Asking:
 
     def _delta(self, given: float | None, n: int | None, unit: str, quiet: bool) -> float:
         if given is not None:
-            check_delta(given, n, unit, "The --delta")
+            refuse_delta("The --delta", given, unit)
             return given
         usual = f"{0.01 / n:.0e}" if n else "1e-6"
-        check, asked = partial(answers.delta, n=n), (DELTA.format(unit=unit), "Delta", usual, "--delta")
+        check, asked = answers.delta, (DELTA.format(unit=unit), "Delta", usual, "--delta")
         return float(usual) if quiet else self._until(check, *asked)
 
-    def _column(self, name: str, place: int, unit: str) -> Column:
+    def _columns(self, unit: str) -> dict[str, Column]:
+        """What each column is; "b" goes back to the one asked for before."""
+        names, found, asked = self._header.names, dict[str, Column](), list[int]()
+        place = 0
+        while place < len(names):
+            name = names[place]
+            try:
+                known = self._known_column(name, unit)
+                found[name] = known or self._ask_column(name, place + 1)
+            except _Back:
+                place = asked.pop() if asked else place
+                continue
+            if known is None:
+                asked.append(place)
+            place += 1
+        return {name: found[name] for name in names}
+
+    def _known_column(self, name: str, unit: str) -> Column | None:
+        """A column of which nothing needs to be asked."""
         if name in self._given:
             return self._given[name]
-        if self._rest or name == unit:
-            return Column(name, "skip")
-        told = self._header.kinds[place - 1] or None
+        return Column(name, "skip") if self._rest or name == unit else None
+
+    def _ask_column(self, name: str, place: int) -> Column:
+        """What a column is, and its range or values; "b" there asks again what it is."""
         question = KIND.format(name=name, place=place, many=len(self._header.names))
-        kind = self._until(answers.kind, question, "Kind", told, f"--number {name}=LOW:HIGH")
+        suggested, option = self._header.kinds[place - 1] or None, f"--number {name}=LOW:HIGH"
+        while True:
+            kind = self._until(_read_kind, self._with_help(question, KIND_HELP), "Kind", suggested, option)
+            try:
+                return self._ask_details(name, kind)
+            except _Back:
+                continue
+
+    def _ask_details(self, name: str, kind: str) -> Column:
         if kind == "number":
-            ranged = partial(answers.ranged, name)
-            return self._until(ranged, RANGE.format(name=name), "Low:high", None, "--number")
+            question, read = self._with_help(RANGE.format(name=name), RANGE_HELP), partial(answers.ranged, name)
+            return self._until(_or_back(read), question, "Low:high", None, "--number")
         if kind == "category":
-            valued = partial(answers.valued, name, self._header.sort(name))
-            return self._until(valued, VALUES.format(name=name), "Values", None, "--category")
+            question, sort = self._with_help(VALUES.format(name=name), VALUES_HELP), self._header.sort(name)
+            return self._until(_or_back(partial(answers.valued, name, sort)), question, "Values", None, "--category")
         return Column(name, kind)
+
+    def _with_help(self, question: str, help_text: str) -> str:
+        """The question, with its help the first time."""
+        first = help_text not in self._explained
+        self._explained.add(help_text)
+        return question + help_text if first else question
 
     def _unit(self, text: str) -> str:
         if text != "row" and text not in self._header.names:
@@ -125,3 +166,19 @@ class Asking:
             console.fail(
                 f"Nobody is there to answer. Hint: say it by options ({option} ...); see discreet init --help."
             )
+
+
+def _or_back(read: Callable[[str], T]) -> Callable[[str], T]:
+    """A reader of answers, which takes "b" and "back" to mean the question before."""
+
+    def read_answer(text: str) -> T:
+        if text.lower() in ("b", "back"):
+            raise _Back
+        return read(text)
+
+    return read_answer
+
+
+@_or_back
+def _read_kind(text: str) -> str:
+    return answers.kind(text)

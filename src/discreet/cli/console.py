@@ -47,6 +47,7 @@ __all__ = [
     "text",
     "told",
     "waiting",
+    "width",
     "writing",
 ]
 
@@ -58,6 +59,13 @@ def say(*parts: Any, json: bool = False, markup: bool = False) -> None:
     from rich.console import Console
 
     Console(highlight=False, soft_wrap=True, markup=markup).print(*parts)
+
+
+def width() -> int:
+    """How many columns the terminal has."""
+    from rich.console import Console
+
+    return Console().width
 
 
 def grid(*titles: str, whole: Collection[int] = ()) -> Table:
@@ -114,15 +122,17 @@ def spent(release: Release, ledger: Ledger | None = None) -> dict[str, Any]:
 
 def receipt(release: Release, ledger: Ledger | None = None, json: bool = False) -> None:
     """Print what was spent, and what the account has left; without an account, say so."""
-    lines = [f"Receipt: {release.name}", f"  promise  {release.budget}"]
+    lines = [f"Receipt: {release.name}", f"  guarantee  {release.budget}"]
     if ledger is None:
-        lines.append("  account  none: this budget was for this answer alone, and nobody adds it up.")
-        lines.append("           Hint: name a ledger in privacy.toml, under [ledger], path = ...")
+        lines.append("  account    none: this budget was for this answer alone, and nobody adds it up.")
+        lines.append("             Hint: name a ledger in privacy.toml, under [ledger], path = ...")
     else:
         account = _account(ledger)
-        lines.append(f"  account  {ledger.data}: spent ε = {account['spent']:.4g} of {ledger.budget.epsilon:g} so far")
-        lines.append(f"  left     one more answer may cost up to ε = {account['remaining']:.4g}{less(ledger)}")
-    lines += [f"  note     {line}" for line in release.notes]
+        lines.append(
+            f"  account    {ledger.data}: spent ε = {account['spent']:.4g} of {ledger.budget.epsilon:g} so far"
+        )
+        lines.append(f"  left       one more answer may cost up to ε = {account['remaining']:.4g}{less(ledger)}")
+    lines += [f"  note       {line}" for line in release.notes]
     if not release.private:
         lines.append("  NOT PRIVATE: a seed was given, and whoever knows it can take the noise away.")
     say("\n".join(lines), json=json)

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import console
+from discreet.cli.numerals import shorten_middle
 from discreet.cli.options import Data, Delta, Epsilon, FactsFile, Force, Json, Seed, listed
-from discreet.cli.summary import Summary, bars, told
+from discreet.cli.summary import Summary, told
 from discreet.progress import Progress
 
 if TYPE_CHECKING:
     from discreet.cli.columns import Column
     from discreet.cli.table import Table
     from discreet.stats.description import Description
+
+WIDE = 110  # columns of a terminal on which quartiles are shown
 
 
 def describe(
@@ -97,15 +100,23 @@ def _described(
 
 def _tables(summary: Summary) -> list[Any]:
     """For people: how many rows, then numbers, then categories."""
+    from discreet.stats.description import draw_bars
+
     parts: list[Any] = [f"{summary.sentence}\n"]
-    numbers = console.grid("number", "mean", "25%", "median", "75%")
-    categories = console.grid("category", "value", summary.counted, "95% interval")
+    wide = console.width() >= WIDE
+    titles = ("mean", "25%", "median", "75%") if wide else ("mean", "median")
+    numbers = console.grid("number", *titles, "shape", whole=range(len(titles) + 2))
+    categories = console.grid("category", "value", summary.counted, "95% interval", whole=(2, 3))
     for one in summary.numbers:
-        name = console.text(f"{one.name}\n{bars(one.merge_cells()[1])}")
-        numbers.add_row(name, *("\n".join(pair) for pair in told(one)))
+        mean, *quartiles = told(one)
+        shown = [mean, *(quartiles if wide else quartiles[1:2])]
+        name = console.text(shorten_middle(one.name, 30 if wide else 18))
+        numbers.add_row(name, *("\n".join(pair) for pair in shown), draw_bars(one.merge_cells()[1]))
     for other in summary.categories:
         for place, row in enumerate(summary.cells(other)):
-            categories.add_row(*map(console.text, ("" if place else other.name, *row)))
+            title = "" if place else shorten_middle(other.name, 30)
+            categories.add_row(*map(console.text, (title, *row)))
     if numbers.row_count:
-        parts += [numbers, "Below each number: its 95% interval.\n"]
+        more = "" if wide else f" Quartiles too on {WIDE} columns."
+        parts += [numbers, f"Below each number: its 95% interval.{more}\n"]
     return parts + [categories] * bool(categories.row_count)

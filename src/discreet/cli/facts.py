@@ -40,8 +40,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.arguments import check_whole
+from discreet.budget import refuse_delta, warn_of_delta
 from discreet.cli.columns import KINDS, Column
-from discreet.cli.deltas import check_delta
 
 if TYPE_CHECKING:
     from discreet.bounds import Bounds
@@ -78,6 +78,8 @@ class Facts:
 
     def __post_init__(self) -> None:
         _ = self.budget  # raises for what is no budget
+        refuse_delta("The `delta` of [budget]", self.delta, self.unit)
+        warn_of_delta("The `delta` of [budget]", self.delta, self.n, self.unit)
         if not isinstance(self.public, bool):
             raise ValueError(f"The `public` of [data] must be true or false. Got {self.public!r}.")
         if not self.columns:
@@ -90,13 +92,13 @@ class Facts:
             raise ValueError(f"The unit {self.unit!r} is none of the columns.{_meant(self.unit, self.columns)}")
         if self.unit == "row" and self.max_rows_per_unit is not None:
             raise ValueError("`max_rows_per_unit` of [data] needs a `unit`: rows by themselves have no others.")
-        check_delta(self.delta, self.n, self.unit, "The `delta` of [budget]")
 
     def delta_of(self, given: float | None) -> float:
-        """The δ of an answer: the one given by --delta, if it is not too large, or that of the budget."""
+        """The δ of an answer: the one given by --delta, or that of the budget."""
         if given is None:
             return self.delta
-        check_delta(given, self.n, self.unit, "The --delta")
+        refuse_delta("The --delta", given, self.unit)
+        warn_of_delta("The --delta", given, self.n, self.unit)
         if self.ledger_path is not None and given > self.delta:
             raise ValueError(
                 f"The --delta, {given:g}, is more than the δ of the whole account, {self.delta:g}: no answer may be "
@@ -110,7 +112,7 @@ class Facts:
         """What may be spent in all."""
         from discreet.budget import Budget
 
-        return Budget(self.epsilon, self.delta, self.neighbours, self.unit)  # type: ignore[arg-type]
+        return Budget.derive(self.epsilon, self.delta, self.neighbours, self.unit)  # type: ignore[arg-type]
 
     @property
     def numbers(self) -> tuple[Column, ...]:

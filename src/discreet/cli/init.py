@@ -39,8 +39,12 @@ def init(
     ] = None,
     delta: Annotated[float | None, typer.Option("--delta", parser=small, metavar="NUMBER", help="Its δ.")] = None,
     ledger: Annotated[str | None, typer.Option(metavar="FILE", help='The account, or "none".')] = None,
+    template: Annotated[
+        bool, typer.Option("--template", help="Ask nothing: write a file with comments, to be filled in by an editor.")
+    ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="privacy.toml beside the data unless given.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help='privacy.toml beside the data by default; "-" prints it.'),
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -48,7 +52,8 @@ def init(
     r"""Write privacy.toml: what is public, what may be spent.
 
     Asks for each column what it is and within which range, and says why it wants to know. What is given by options is
-    not asked. No value is read: of a CSV file the first line only, of a Parquet file the names and types of columns.
+    not asked; --template asks nothing. No value is read: of a CSV file the first line only, of a Parquet file the names
+    and types of columns.
 
     For example:
 
@@ -56,26 +61,41 @@ def init(
         discreet init visits.csv --number age=0:120 --category ward=north,south \
             --skip-rest --unit patient --epsilon 2
     """
+    from discreet.cli import writer
     from discreet.cli.asking import Asking
     from discreet.cli.facts import NAME, beside
     from discreet.cli.header import header
-    from discreet.cli.writer import written
 
-    target = output or beside(data)
+    printed = output is not None and str(output) == "-"
+    target = beside(data) if output is None or printed else output
     account = accounted(data)
-    out = console.writing(target, force=force, inputs=[data, account])
+    out = None if printed else console.writing(target, force=force, inputs=[data, account])
     found = header(data)
     given = _given(found, number or [], category or [], skip or [], whole or [])
-    asking = Asking(found, given, rest)
+    asking = Asking(found, given, rest or template)
+    if template:
+        unit, epsilon = unit or "row", epsilon or 1.0
     facts = asking.facts(
         data, target, account, unit=unit, limit=max_rows_per_unit, n=n, epsilon=epsilon, delta=delta, ledger=ledger
     )
     _warn(facts, account)
-    out.write(f"# What is public about {data.name}, and what may be spent on it.\n\n{written(facts)}")
+    suggested = {name: kind for name, kind in zip(found.names, found.kinds, strict=True) if kind and name not in given}
+    if template:
+        text = writer.template(facts, suggested, data.name)
+    else:
+        text = f"# What is public about {data.name}, and what may be spent on it.\n\n{writer.written(facts)}"
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    out.write(text)
+    option = "" if target.name == NAME and output is None else f" --facts {target}"
     console.answer({"facts": str(target), "columns": {c.name: c.kind for c in facts.columns.values()}}, json)
     option = "" if target.name == NAME and output is None else f" --facts {target}"
     console.say(f"\nWritten: {target}. Nothing was spent.", json=json)
-    console.say(f"Next: discreet describe {data} --epsilon {facts.epsilon / 4:g}{option}", json=json)
+    if template:
+        console.say(f"Next: say in {target} what each column is.", json=json)
+    else:
+        console.say(f"Next: discreet describe {data} --epsilon {facts.epsilon / 4:g}{option}", json=json)
 
 
 def accounted(data: Path) -> Path:

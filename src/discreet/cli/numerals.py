@@ -40,3 +40,15 @@ def measured(value: float, low: float, high: float) -> tuple[str, str]:
     grain = 10.0 ** (math.floor(math.log10(half)) - 1)
     floor, ceiling = math.floor(low / grain + 1e-9) * grain, math.ceil(high / grain - 1e-9) * grain
     return numeral(round(value / grain) * grain), span(floor, ceiling)
+
+
+def shorten_middle(name: str, most: int) -> str:
+    """A name of at most so many characters: what is cut off is its middle, since names differ at their ends.
+
+    >>> shorten_middle("time_in_hospital_before_2010", 18), shorten_middle("age", 18)
+    ('time_in_h…ore_2010', 'age')
+    """
+    if len(name) <= most:
+        return name
+    front = most // 2
+    return f"{name[:front]}…{name[len(name) - (most - front - 1) :]}"

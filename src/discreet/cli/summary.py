@@ -120,13 +120,3 @@ def _count(n: float, low: float, high: float) -> tuple[str, str]:
 
 def _zipped(one: Categories) -> Any:
     return zip(one.values, one.counts, *one.interval, strict=True)
-
-
-def bars(counts: Any) -> str:
-    """A row of small bars, as high as the counts.
-
-    >>> bars([0, 5, 10, -2])
-    ' ▄█ '
-    """
-    most = max(max(counts), 1e-9)
-    return "".join(" ▁▂▃▄▅▆▇█"[round(8 * max(count, 0) / most)] for count in counts)

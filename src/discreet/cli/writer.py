@@ -23,6 +23,41 @@ def written(facts: Facts) -> str:
     return "\n".join(_written(name, content) for name, content in tables)
 
 
+TEMPLATE = """\
+# What is public about {data}, and what may be spent on it. Nothing was read but the names of columns{types}.
+# Go through the columns: each is skipped, never to be read, until you say what it is. Take ranges and values from their
+# meaning or from a code book, never from the data: the largest value there belongs to somebody.
+#
+#   kind = "number"                  kind = "category"
+#   low = 0                          values = ["north", "south"]
+#   high = 120
+#   whole = true    # only whole numbers are possible
+#
+# Then: discreet describe {data} --epsilon {part:g}
+"""
+SUGGESTED = {
+    "number": '# kind = "number"\n# low = \n# high = \n',
+    "category": '# kind = "category"\n# values = []\n',
+}
+
+
+def template(facts: Facts, suggested: Mapping[str, str], data: str) -> str:
+    """The text of a privacy.toml to be filled in with an editor: every column is skipped until it says what it is.
+
+    Parameters
+    ----------
+    suggested : for columns whose type is known from a schema, the kind that fits.
+    data : the name of the file of the data.
+    """
+    types = " and their types" if suggested else ""
+    tables = written(facts).split("\n\n")
+    for place, table in enumerate(tables):
+        for name, kind in suggested.items():
+            if table.startswith(f"[columns.{_text(name)}]"):
+                tables[place] = f"{table}\n{SUGGESTED.get(kind, '')}".rstrip("\n")
+    return TEMPLATE.format(data=data, types=types, part=facts.epsilon / 4) + "\n" + "\n\n".join(tables)
+
+
 def _keys(column: Column) -> dict[str, Any]:
     ends = {"low": column.low, "high": column.high, "whole": True if column.whole else None}
     return {"kind": column.kind, **ends, "values": list(column.values) or None}

@@ -17,6 +17,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer
 
 from discreet.arguments import check_whole
+from discreet.documents import html
 from discreet.evaluate import cache as caching
 from discreet.evaluate.bands import Band, band
 from discreet.evaluate.candidates import named, rows_of
@@ -146,6 +147,12 @@ class Frontier:
         from discreet.plots.frontier import figure
 
         return figure(self)
+
+    def _repr_html_(self) -> str:
+        found = self.summary()
+        rows = [[f"{cell:.4g}" if isinstance(cell, float) else cell or "" for cell in row] for row in found.rows()]
+        table = html.write_table(rows, found.columns, f"{self.measure}: medians and bands over repeats")
+        return table + html.write_paragraphs(str(self))
 
     def __str__(self) -> str:
         return f"{self.sentence()}\n{self.note}"

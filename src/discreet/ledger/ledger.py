@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from discreet import accounting
 from discreet.accounting import curves
 from discreet.budget import Budget
+from discreet.documents import html
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.events import Composed, Event, Minimum, Sampled, flatten
 from discreet.ledger.currency import Currency, CurrencyName, cost_of, exceeded, fits, rho, rounded_up
@@ -111,7 +112,7 @@ class Ledger:
     @classmethod
     def _stored(cls, store: SqliteStore, stored: dict[str, Any], budget: Budget | None, *asked: Any) -> Ledger:
         ledger = cls(
-            Budget(**stored["budget"]),
+            Budget.derive(**stored["budget"]),
             stored["currency"],
             order=stored["order"],
             reserve=stored["reserve"],
@@ -301,6 +302,16 @@ class Ledger:
                 more = f"odds are multiplied by more than {math.exp(min(spent, 700.0)):.3g}"
                 lines.append(f"By what was charged, {more} with a probability of at most {rounded_up(often)}.")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (number, entry.time[:19].replace("T", " "), entry.name + flag(entry), entry.event)
+            for number, entry in enumerate(self.entries, 1)
+        ]
+        caption = f"Ledger of {self.data}: {self.budget}"
+        spent = f"Spent ε = {self.spent:.4g}; one more charge may cost up to ε = {self.remaining:.4g}."
+        table = html.write_table(rows, ("", "time (UTC)", "what", "what ran"), caption)
+        return table + html.write_paragraphs(spent)
 
     def __repr__(self) -> str:
         return f"<Ledger {self.data}: spent ε = {self.spent:.4g} of {self.budget}>"

@@ -147,7 +147,7 @@ def promise(given: Any, delta: float = 0.0) -> Budget:
         return replace(given.budget, epsilon=given.spent)
     if isinstance(getattr(given, "release_", None), Release):
         return promise(given.release_)
-    return Budget(given, delta)
+    return Budget.derive(given, delta)
 
 
 def _share(chance: float) -> str:

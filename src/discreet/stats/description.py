@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.budget import Part, counts
+from discreet.documents import html
 from discreet.errors import NotSupported
 from discreet.labels import codes_of
 from discreet.ledger.retrying import Retrying
@@ -84,6 +85,37 @@ class Description:
     confidence: float
     release: Release
     count_std: float = 0.0  # standard deviation of the noise in the count; 0 where the count is public
+
+    def _repr_html_(self) -> str:
+        low, high = self.count_interval
+        numbers = [one for one in self.columns if isinstance(one, Numbers)]
+        lists = [one for one in self.columns if isinstance(one, Categories)]
+        rows = [
+            (one.name, f"{one.mean:.4g}", *(f"{q:.4g}" for q in one.quartiles), draw_bars(one.merge_cells()[1]))
+            for one in numbers
+        ]
+        counted = [
+            ("" if place else one.name, value, f"{count:,.0f}", f"{a:,.0f} to {b:,.0f}")
+            for one in lists
+            for place, (value, count, a, b) in enumerate(zip(one.values, one.counts, *one.interval, strict=True))
+        ]
+        header = f"{100 * self.confidence:g}% interval"
+        return (
+            html.write_paragraphs(f"About {max(self.count, 0):,.0f} ({low:,.0f} to {high:,.0f}).")
+            + (html.write_table(rows, ("number", "mean", "25%", "median", "75%", "shape")) if rows else "")
+            + (html.write_table(counted, ("category", "value", "count", header)) if counted else "")
+            + self.release._repr_html_()
+        )
+
+
+def draw_bars(counts: Any) -> str:
+    """A row of small bars, as high as the counts.
+
+    >>> draw_bars([0, 5, 10, -2])
+    ' ▄█ '
+    """
+    most = max(max(counts), 1e-9)
+    return "".join(" ▁▂▃▄▅▆▇█"[round(8 * max(count, 0) / most)] for count in counts)
 
 
 @forget_on_failure

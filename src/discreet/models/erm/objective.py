@@ -161,9 +161,9 @@ def inner(paid: Approximate, budget: Budget) -> Budget:
     To replace a row is to remove one and to add one: of an (ε, δ) promise remains (2ε, (1 + e^ε)δ).
     """
     if budget.neighbours == "add-remove":
-        return Budget(paid.epsilon, paid.delta)
+        return Budget.derive(paid.epsilon, paid.delta)
     half = min(paid.epsilon / 2, 100.0)
-    return Budget(half, paid.delta * math.exp(-half) / 2 * (1 - 1e-12))
+    return Budget.derive(half, paid.delta * math.exp(-half) / 2 * (1 - 1e-12))
 
 
 def rule(budget: Budget, curvature: float, columns: int, width: int) -> float:

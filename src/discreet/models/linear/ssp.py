@@ -131,4 +131,4 @@ def true_budget(budget: Budget, noise: Noise) -> Budget:
             f"The {noise!r} noise does not promise ε = {budget.epsilon:g}: it is worth ε = {epsilon:.4g}, being "
             "proved for small ε only. Hint: noise='exact'."
         )
-    return Budget(epsilon, budget.delta, budget.neighbours, budget.unit)
+    return Budget.derive(epsilon, budget.delta, budget.neighbours, budget.unit)

@@ -122,7 +122,7 @@ class Statistics:
         budgets = [release.budget for release in self.releases]
         if {budget.neighbours for budget in budgets} == {"add-remove", "replace-one"}:
             budgets = [budget.as_replace_one() for budget in budgets]
-        both = Budget(
+        both = Budget.derive(
             sum(budget.epsilon for budget in budgets),
             min(sum(budget.delta for budget in budgets), 0.5),
             budgets[0].neighbours,

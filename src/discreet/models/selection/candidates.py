@@ -78,7 +78,7 @@ def fitted(model: Any, rows: Any, rng: Keystream) -> Any:
 def within_event(event: Event, budget: Budget) -> Budget:
     """What an event allows one row to be promised, as a budget for rows."""
     assert isinstance(event, (Approximate, Pure))
-    return Budget(event.epsilon, event.delta if isinstance(event, Approximate) else 0.0, budget.neighbours)
+    return Budget.derive(event.epsilon, event.delta if isinstance(event, Approximate) else 0.0, budget.neighbours)
 
 
 def refuse_lots_of_groups(event: Event, group: int) -> None:

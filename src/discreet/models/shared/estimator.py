@@ -225,7 +225,8 @@ class PrivateEstimator(BaseEstimator, SharedParameters, ABC):  # type: ignore[mi
         if widest is not None and rows.width > widest:
             raise ValueError(
                 f"{type(self).__name__} learns from at most {widest:,} columns. Got {rows.width:,}. Hint: in "
-                f"a pipeline, discreet.features.RandomProjection or a public choice of columns before it{self.wider_hint}."
+                "a pipeline, discreet.features.RandomProjection or a public choice of columns before it"
+                f"{self.wider_hint}."
             )
 
     def _limit_columns(self) -> int | None:
@@ -294,6 +295,14 @@ class PrivateEstimator(BaseEstimator, SharedParameters, ABC):  # type: ignore[mi
         """The parameters; to scikit-learn's printer, which prints the values of arrays, a unit only by its name."""
         params: dict[str, Any] = super().get_params(deep)
         return _hide_units(params) if sys._getframe(1).f_globals.get("__name__") == PRINTER else params
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)  # scikit-learn shows what differs from the defaults
+        epsilon = getattr(self, "epsilon", None)
+        if epsilon is None or "epsilon=" in text:
+            return text
+        name, _, rest = text.partition("(")
+        return f"{name}(epsilon={epsilon}{'' if rest == ')' else ', '}{rest}"
 
     def _get_params_html(self, *arguments: Any, **options: Any) -> Any:
         table = super()._get_params_html(*arguments, **options)  # scikit-learn's own, for notebooks
