@@ -86,8 +86,8 @@ def anonymise(
     strict : of "mondrian": rows of equal value stay together; False lets a cut part them, for a little less loss.
     recode : of "mondrian": publish intervals and "sets" of values, or "nodes" of the hierarchies.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     Every published class meets every criterion, judged on the quasi-identifiers jointly, with the whole input as
     reference. That is a property of the table and no more: it does not bound what somebody with other knowledge learns.
     With `person`, whoever knows the quasi-identifiers of one row of somebody finds rows of at least k people; whoever
@@ -106,8 +106,8 @@ def anonymise(
     | a missing or blank `person`, or a column that is also published | ValueError |
     | groups of fewer than k, or rows that stand alone, by kept columns | UniqueWarning, with their share |
 
-    Example
-    -------
+    Examples
+    --------
     >>> rows = {"zip": ["10", "11", "20", "21"], "ill": ["flu", "cold", "flu", "cold"]}
     >>> found = anonymise(rows, {"zip": Hierarchy.prefix(["10", "11", "20", "21"])}, sensitive=["ill"], k=2)
     >>> found.levels, found.classes, sorted(found.table["zip"])

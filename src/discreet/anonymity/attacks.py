@@ -97,8 +97,8 @@ def linkage_attack(
     | a missing or blank `person` | ValueError |
     | `*` in every column | fits everybody |
 
-    Example
-    -------
+    Examples
+    --------
     >>> published = {"age": ["20-29", "20-29", "30-39"], "illness": ["flu", "cold", "asthma"]}
     >>> names = {"name": ["Ann", "Bea", "Cem"], "age": [21, 28, 35]}
     >>> found = linkage_attack(published, names, on=["age"])

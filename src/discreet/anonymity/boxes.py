@@ -33,8 +33,8 @@ class Axis:
     place_of : (domain,); where each value of the domain lies.
     apart : whether the last place is that of missing values, which are published as "20-29 or unknown".
 
-    Example
-    -------
+    Examples
+    --------
     >>> axis = Axis.of(Hierarchy.intervals(0, 99, width=10), "sets")
     >>> axis.kind, axis.text(20, 35, None)
     ('span', '20-35')

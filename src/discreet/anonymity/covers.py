@@ -32,8 +32,8 @@ END = "\U0010ffff"
 class Values:
     """The distinct values of an attacker's column, laid out so that the values of a label are found fast.
 
-    Example
-    -------
+    Examples
+    --------
     >>> values = Values(["9", "10", "15", "20", "654"])
     >>> [values.words[i] for i in values.covered("10-19")], [values.words[i] for i in values.covered("[10, 20]")]
     (['10', '15'], ['10', '15', '20'])

@@ -68,8 +68,8 @@ def encode(
         cells that read so are missing too.
     person : whose row each is, as a number from 0 without gaps (see `discreet.anonymity.people`).
 
-    Example
-    -------
+    Examples
+    --------
     >>> rows = {"zip": ["10", "11", "10"], "illness": ["flu", "flu", "cold"]}
     >>> found = encode(rows, {"zip": Hierarchy.prefix(["10", "11"])}, ["illness"])
     >>> found.weights, found.row_of, found.sensitive["illness"]

@@ -51,8 +51,8 @@ class Hierarchy:
     | a domain of one value | its loss is 0 at every level |
     | the last level has several groups | allowed; nothing coarser is ever published |
 
-    Example
-    -------
+    Examples
+    --------
     >>> ages = Hierarchy.intervals(0, 99, width=10, factors=(2,))
     >>> ages.height, ages.names[1][:2], ages.names[2][:2]
     (4, ['0-9', '10-19'], ['0-19', '20-39'])

@@ -48,8 +48,8 @@ def minimal_generalisations(
     as in `anonymise`. Criteria must be monotone under the suppression asked for, else NotSupported is raised: a
     finer node could then be good above one that is not, and "minimal" would mean little.
 
-    Example
-    -------
+    Examples
+    --------
     >>> rows = {"zip": ["10", "11", "20", "21"], "sex": ["f", "m", "f", "m"]}
     >>> trees = {"zip": Hierarchy.prefix(["10", "11", "20", "21"]), "sex": Hierarchy.flat("fm")}
     >>> minimal_generalisations(rows, trees, k=2)

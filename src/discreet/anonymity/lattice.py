@@ -15,8 +15,8 @@ LARGEST = 10_000_000  # nodes for which tags are kept
 class Lattice:
     """One bit for each node: is it known to fail?
 
-    Example
-    -------
+    Examples
+    --------
     >>> lattice = Lattice((2, 3))
     >>> lattice.fail((0, 1))
     >>> [node for node in lattice if not lattice.failed[node]]

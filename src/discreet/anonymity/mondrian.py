@@ -88,8 +88,8 @@ def mondrian(
     recode : "sets" publishes intervals of numbers and days and sets of other values; "nodes" publishes only groups of
         the hierarchies.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     Every class has rows of at least k people and meets every criterion. That is all: nothing here is a promise about
     what can be learnt of anybody.
 
@@ -104,8 +104,8 @@ def mondrian(
     K. LeFevre, D. DeWitt, R. Ramakrishnan. Mondrian multidimensional k-anonymity. ICDE 2006. (There the cut is the
     median of the widest column; here all cuts of all columns are compared by the loss they leave.)
 
-    Example
-    -------
+    Examples
+    --------
     >>> from discreet.anonymity.encode import encode
     >>> ages = {"age": Hierarchy.intervals(0, 99, width=10)}
     >>> found = mondrian(encode({"age": [20, 21, 24, 60, 66]}, ages), ages, k=2)

@@ -75,8 +75,8 @@ def report(
 
     If `anonymise` was told whose rows are whose, the page counts people.
 
-    Example
-    -------
+    Examples
+    --------
     >>> from discreet.anonymity import Hierarchy, anonymise
     >>> ages = {"age": Hierarchy.intervals(0, 99, width=10)}
     >>> rows = {"age": [20, 21, 24, 60, 66, 67], "ill": ["flu", "flu", "cold", "flu", "cold", "cold"]}

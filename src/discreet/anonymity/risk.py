@@ -155,8 +155,8 @@ def risk(
     | an empty table | all risks are 0 |
     | a row that the population lacks | counted in `outside`; its class is as large as in the table |
 
-    Example
-    -------
+    Examples
+    --------
     >>> people = {"zip": ["10", "10", "10", "11"], "sex": ["f", "f", "m", "m"]}
     >>> print(risk(people, ["zip", "sex"]))
     4 rows in 3 classes by zip, sex

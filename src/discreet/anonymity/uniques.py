@@ -32,8 +32,8 @@ DENSE, STEPS = 2_000, 2_000  # growth is summed one by one up to DENSE, then on 
 class Pitman:
     """A fitted partition: α, θ, and the rows of the sample and of the population.
 
-    Example
-    -------
+    Examples
+    --------
     >>> model = Pitman(alpha=0.5, theta=10.0, sample=100, population=100)
     >>> model.unique, model.share(np.array([1, 4]))
     (1.0, array([1.  , 0.25]))

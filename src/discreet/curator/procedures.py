@@ -35,8 +35,8 @@ class Inside(ABC):
     by_units : whether it sees all rows of a unit, and proves what one unit may change. Others see one row of each unit
         where rows of a unit share what one row may add.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     That of the event it is run under; `run` returns a value and its standard deviation (None where that would tell
     something about rows). Whatever the rows: the same shapes, finite numbers, no exception of its own.
     """

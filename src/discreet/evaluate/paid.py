@@ -45,8 +45,8 @@ def private_accuracy(
     The interval is for the accuracy in the population, of which the rows are a sample; `std` is the noise of privacy
     alone.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy of the test rows: each adds one to one of two cells.
 
     | a row with | counts as |
@@ -97,8 +97,8 @@ def private_confusion(
     holds for each cell by itself, for these rows. Rows whose prediction is not in the list are not counted.
     `discreet.evaluate.Confusion(answer.axes[0], answer.value)` makes shares and a plot of it.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy of the test rows: each adds one to one cell.
     """
     question, asked, known = question_of("private_confusion", "predict", model, X, y, epsilon, delta, classes, options)

@@ -50,8 +50,8 @@ def private_scores(
 
     `auc_of`, `roc_of` and `calibration_of` make of the answer what its name says, for nothing more.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy of the test rows: each adds one to one cell.
     """
     method = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
@@ -81,8 +81,8 @@ def private_auc(model: Any, X: Any, y: Any = None, epsilon: float = 1.0, delta: 
     Rows within a cell count as ties. The interval is for the population, by simulation of sampling and noise from what
     was released. A class with hardly any rows gives an interval of [0, 1].
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy of the test rows.
 
     Examples

@@ -87,8 +87,8 @@ def simulate(
     spread : a standard deviation, as a share of half the range: small where bounds are far from the bulk.
     random_state : a whole number >= 0.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     None is needed: nobody is in the rows. The facts must be public; an R² computed on the data without paying is not.
 
     Examples

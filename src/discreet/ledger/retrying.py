@@ -12,8 +12,8 @@ the ledger's store, in one transaction with the charge.
 | shown | is charged anew |
 | released | adds up nothing, and returns what was stored, to the bit |
 
-Why that is private
--------------------
+Notes
+-----
 A stored release that is shown again is post-processing. A charge used again is sound because of the runs that it paid
 for only one was ever seen: the others stopped while rows were read, and left nothing but the fact that they stopped. No
 seed is stored, so no noise is ever used twice, and nothing that differs by the noise alone can be compared. Hence

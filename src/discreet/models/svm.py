@@ -54,8 +54,8 @@ class LinearSVC(LinearClassifier):
     bounds_ : the bounds used, given or estimated privately.
     release_ : what left and what it cost.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are, also if
     the adversary knows all of them, the bounds, the code and everything but the noise: `mechanisms/proofs/objective.md`
     and `erm.md`.

@@ -56,8 +56,8 @@ def adversary(given: Any, delta: float = 0.0, *, axes: Any = None) -> Any:
     lemma 3.17). The answers themselves lie outside of it more often than that: of a release, a model or a ledger the
     title says how often.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     It costs nothing: it depends on the promise alone.
 
     Examples

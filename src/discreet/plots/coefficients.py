@@ -40,8 +40,8 @@ def coefficients(
     exact : coefficients to mark with crosses: those of a model without privacy, on rows that you may see.
     axes : where; new ones if None.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     It costs nothing: everything is made of what the model released. `exact` is not private.
 
     Examples

@@ -29,8 +29,8 @@ def frontier(result: Frontier, against: str = "epsilon", *, at: float | None = N
     What falls far below the floor leaves the picture, and names of lines that do so say it. The best line with the
     largest ε, or most rows, is always in it, and so are ceiling and floor, even where the floor is the higher one.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     None: an evaluation of seeded fits, on rows that are public or simulated.
 
     Examples

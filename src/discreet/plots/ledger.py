@@ -59,8 +59,8 @@ def ledger(book: Ledger, *, against: str | None = None, axes: Any = None) -> Any
     against : "time" or "charge"; times where charges are more than an hour apart, if None.
     axes : where; new ones if None.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     It costs nothing: charges do not depend on the rows. Names of charges are shown, as in `Ledger.explain`.
 
     Examples

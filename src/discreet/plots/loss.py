@@ -59,8 +59,8 @@ def privacy_loss(given: Any, delta: float | None = None, *, axes: Any = None) ->
     delta : at which ε is marked; that of the release or ledger, or 1e-6 where the event needs one, if None.
     axes : where; new ones if None.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     It costs nothing: an event does not depend on the rows. Of a ledger it is a picture, not an account: what was chosen
     after seeing answers is added up by `Ledger.spent`.
 

@@ -42,8 +42,8 @@ def posterior(model: Any, feature: Any = 0, *, confidence: float = 0.9, beside: 
         huge ε, say.
     axes : where; new ones if None.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     It costs nothing: everything is made of what the model released.
 
     Examples

@@ -20,8 +20,8 @@ def roc(curve: Any, *, label: str | None = None, axes: Any = None) -> Any:
     label : of a single one; its area if None.
     axes : where; new ones if None.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     A curve of `roc` is exact, and for those who may see the test rows; one of `roc_of` was paid for.
 
     Examples
@@ -51,8 +51,8 @@ def calibration(curve: Any, *, label: str | None = None, axes: Any = None) -> An
     label : of a single one.
     axes : where; new ones if None.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     A curve of `calibration` is exact, and for those who may see the test rows; one of `calibration_of` was paid for.
 
     Examples

@@ -59,8 +59,8 @@ class SampleAndAggregate:
         process: only for functions that you trust to keep no state.
     seconds, memory : the CPU seconds and the bytes that a block's process may use.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     The budget's guarantee for one row, or for one unit with all of its rows, whatever the function does within its
     block (`mechanisms/proofs/blocks.md`). The running time is not hidden.
 
@@ -173,8 +173,8 @@ class PointEstimator(SampleAndAggregate):
 
     It is worth using with 100,000 rows or more. With fewer, an estimator made for the purpose is far better.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     ε-differential privacy: exponential mechanisms over the points of a public grid. The δ is not used.
 
     References

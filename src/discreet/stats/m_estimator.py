@@ -36,8 +36,8 @@ class MEstimator:
     bounds : public bounds of each column, with `target` or `classes` if there is a target.
     cells : the number of equal cells along each column, and along a numerical target.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     The guarantee of the histogram, where a row adds one to one cell. Fitting is post-processing.
 
     References

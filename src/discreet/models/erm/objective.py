@@ -47,8 +47,8 @@ def objective(task: Task, objective: Objective) -> Floats:
     public tolerance and covered by a little noise on the result, with 1% of μ². For replace-one neighbours, units of
     several rows, and where the number of classes has to be found, an (ε, δ) share is split again inside.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     That of the budget, which needs δ > 0, whatever the rows, float error charged: `mechanisms/proofs/objective.md`. The
     number of passes over the rows follows from a public limit on their number: n where that is public (then for data
     of at most n rows), else a noisy count with 1 to 3% of the budget.
@@ -188,8 +188,8 @@ def objective_pure(task: Task, objective: Objective) -> Floats:
     1 + β/Λ: so the exact minimum of a class is (r + log(1 + β/Λ))-private (2r + log(1 + β/Λ) where a row is replaced).
     Numerical error is covered by noise of gamma radius with 3% of ε.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     Pure ε-differential privacy, add-remove or replace-one, whatever the rows, at most n of them, where n has to be
     public; float error charged: `mechanisms/proofs/objective.md`. The bound is that of a sum of losses, added to or
     removed from: half the noise of algorithm 2 of the paper, whose rows are exchanged.

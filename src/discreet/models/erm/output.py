@@ -36,8 +36,8 @@ def output(task: Task, objective: Objective) -> Floats:
     objective is a sum, so Λ owes nothing to the number of rows. The noise is Gaussian for δ > 0, of gamma radius for
     δ = 0, and covers all classes together. Λ, unless given, makes the noise of a class about 2.5 long.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     That of the budget, add-remove or replace-one, whatever the rows, float error charged: `mechanisms/proofs/erm.md`.
     The number of passes over the rows follows from a public limit on their number: n where that is public (then for
     data of at most n rows), else a noisy count with 1 to 3% of the budget, for δ > 0.

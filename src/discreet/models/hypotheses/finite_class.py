@@ -62,8 +62,8 @@ class HypothesisClass(PrivateClassifier):
     index_ : its place in the list.
     classes_, bounds_, release_ : as in every private classifier.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     ε-differential privacy of the choice, for adding or removing one row (or replacing one). Adding a row moves all
     scores the same way, which halves the noise (`mechanisms/proofs/hypotheses.md`).
 

@@ -50,8 +50,8 @@ class PointwiseRegression(LinearModel):
     ----------
     candidates : features of the public points to pick from.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     That of the budget, whatever the rows, float error charged: `mechanisms/proofs/pointwise.md`.
 
     References

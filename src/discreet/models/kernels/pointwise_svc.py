@@ -44,8 +44,8 @@ class PointwiseSVC(LinearSVC):
     rounds : how many points are picked per machine.
     candidates : features of the public points to pick from.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     That of the budget, whatever the rows, float error charged: `mechanisms/proofs/pointwise.md`. For δ = 0, `n`, or an
     upper limit of it, has to be public.
 

@@ -45,8 +45,8 @@ class KernelRidge(KernelMachine, PrivateRegressor):
     bounds_ : of the columns, given or estimated privately.
     release_ : what left, and what it cost.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     That of `LinearRegression`: a row's features depend on that row alone, bit for bit
     (`mechanisms/proofs/features.md`), so neighbours stay neighbours.
 

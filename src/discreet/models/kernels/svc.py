@@ -55,8 +55,8 @@ class KernelSVC(KernelMachine, PrivateClassifier):
     bounds_ : of the columns, given or estimated privately.
     release_ : what left, and what it cost.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     That of the linear classifier: a row's features depend on that row alone, bit for bit
     (`mechanisms/proofs/features.md`), so neighbours stay neighbours. Of "pointwise": (ε, δ)-differential privacy for
     adding or removing one row (or replacing one), whatever the rows, float error charged

@@ -64,8 +64,8 @@ class BayesianLinearRegression(PrivateRegressor):
     moments_ : the noisy moments that were released, in scaled units.
     bounds_, release_, n_features_in_, feature_names_in_ : as in every private estimator.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are.
 
     | data | what comes out |

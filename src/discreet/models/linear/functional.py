@@ -27,8 +27,8 @@ def fit_functional(task: Task) -> Fit:
     noisy quadratic need not have a minimum: it is ridged, and directions in which it still does not curve upward are
     left out ("regularisation" and "spectral trimming").
 
-    Guarantee
-    ---------
+    Notes
+    -----
     ε-differential privacy for the budget's relation: one Laplace mechanism (`mechanisms/proofs/query.md`, the triangle
     of a box; `laplace.md`), the rest is post-processing.
 

@@ -44,8 +44,8 @@ def fit_posterior_sample(task: Task) -> Fit:
     from the Rényi divergence of the draws of neighbours. The number of rows is measured too, to bound float error: a
     stated one, if it were wrong, would cost privacy.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy for the budget's relation, whatever the rows, float error and the chance that the
     measured eigenvalue misleads included: `mechanisms/proofs/posterior.md`. Replace-one is two steps of add-remove.
 

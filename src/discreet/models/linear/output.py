@@ -37,8 +37,8 @@ def fit_output_perturbation(task: Task) -> Fit:
     radius for δ = 0. Λ and B follow a public rule of the number of rows (paid for where it is not public), the number
     of coefficients and the budget; see `strength`.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     That of the budget, add-remove or replace-one, whatever the rows, float error charged:
     `mechanisms/proofs/output.md`.
 

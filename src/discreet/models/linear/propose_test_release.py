@@ -51,8 +51,8 @@ def fit_propose_test_release(task: Task) -> Fit:
     from small to large until one passes (sparse vector): all tests together cost one. The outcome is part of the
     release.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy for adding, removing or replacing one row: `mechanisms/proofs/propose.md`.
 
     | data | what comes out |

@@ -72,8 +72,8 @@ class LinearRegression(LinearModel):
     release_ : what left and what it cost; `print(model.release_)` is the receipt.
     n_features_in_, feature_names_in_ : the columns.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are, also if
     the adversary knows all of them, the bounds, the code and everything but the noise.
 

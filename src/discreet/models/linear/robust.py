@@ -38,8 +38,8 @@ def fit_robust(task: Task) -> Fit:
     chosen on auxiliary data (`auxiliary.choose_split`), which costs nothing. Where the number of rows is not public the
     split, part of the plan, is that for a typical number, and only the thresholds follow the noisy count.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     ε-differential privacy, δ = 0, by composition of four Laplace mechanisms. The thresholds and scales of the later
     ones are functions of earlier releases; their sensitivity is that of the clipped sums, whatever the scales are. See
     `mechanisms/proofs/query.md` for that of the upper triangle of X'X in a box, d(d + 1)/2·B².

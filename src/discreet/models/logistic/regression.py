@@ -68,8 +68,8 @@ class LogisticRegression(LinearClassifier):
     bounds_ : the bounds used, given or estimated privately.
     release_ : what left and what it cost; its notes say what happened.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are: sums
     with noise, composed (`mechanisms/proofs/query.md`, `directions.md`); the minima by `objective.md` and `erm.md`.
 

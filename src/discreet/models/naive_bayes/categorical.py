@@ -207,8 +207,8 @@ class CategoricalNB(TableNB):
     feature_log_prob_ : for each column the log probability of each value in each class; zeros last, for missing ones.
     class_count_, class_log_prior_, classes_, statistics_, bounds_, release_ : as in `GaussianNB`.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are.
 
     | data | what comes out |
@@ -261,8 +261,8 @@ class MixedNB(TableNB):
     edges_ : the inner edges of the bins of each column; None for others.
     class_count_, class_log_prior_, classes_, statistics_, bounds_, release_ : as in `GaussianNB`.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are; bins and
     counts are one plan.
 

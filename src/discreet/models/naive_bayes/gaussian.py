@@ -39,8 +39,8 @@ class GaussianNB(NaiveBayes):
     statistics_ : the sums that left: `+` adds those of other people's rows, `from_statistics` makes a model of them.
     bounds_, classes_, release_ : as in every private classifier.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy for adding or removing one row (or replacing one), whatever the other rows are.
 
     | data | what comes out |

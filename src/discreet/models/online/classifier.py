@@ -89,8 +89,8 @@ class OnlineClassifier(LinearClassifier):
         it; NaN without `watch`.
     classes_, bounds_, release_ : as in every private classifier.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy of everything published over the whole stream, for adding, removing (or replacing) one
     row in one round, the rows of other rounds being what they are. A round ends when the caller says so (an hour, a
     day), not after so many rows: a row more would shift all that follow. So `fit`, which is given all rows at once,

@@ -33,8 +33,8 @@ class Repeats(Inside):
     schema : the table without its rows, for the case that K = 0.
     pad : whether trials that do not count are made, up to a public number, so that time does not tell K.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-DP for the event's ε and δ, within which the plan is: `mechanisms/proofs/selection.md`. K is not released.
     """
 

@@ -109,8 +109,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
 
     No scores are kept: they would be unpaid facts about rows.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy of the whole search, winner and its parameters included; charged once, before a row is
     read: `mechanisms/proofs/selection.md`. Fits inside have accounts of their own and charge nothing.
 

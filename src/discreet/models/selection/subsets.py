@@ -29,8 +29,8 @@ class Subsets(Inside):
     n : the number of rows, where it is public.
     refit : the share of (ε, δ) kept for a fit of the winner to all rows; 0 to return the winner as it is.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-DP for the event's ε and δ: `mechanisms/proofs/selection.md`. A row is in one block, so what is paid on each
     is not added up.
     """

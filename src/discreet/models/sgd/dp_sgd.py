@@ -93,8 +93,8 @@ class Clip:
 class Lots:
     """Descent by noisy gradients of Poisson lots (Abadi et al. 2016), every row's gradient clipped by itself.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     That of the plan: all that is measured on one lot is one sampled event. What a step asks depends on earlier answers,
     its event does not: noise is stated relative to the sensitivity, so a clip that moves changes both alike.
 

@@ -94,8 +94,8 @@ class SGDClassifier(StochasticDescent, LinearClassifier):
     classes_, bounds_, release_ : as in every private classifier.
     n_iter_ : how many steps were taken.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     (ε, δ)-differential privacy for adding or removing one row, of all iterates together: one plan, charged before the
     first lot is drawn. noise="pure": ε, by parallel composition within a pass (`mechanisms/proofs/passes.md`). Where
     bounds or classes have to be found privately, or neighbours are "replace-one", lots cannot be drawn from the same
@@ -167,8 +167,8 @@ class SGDRegressor(StochasticDescent, PrivateRegressor):
     bounds_, release_ : as in every private estimator.
     n_iter_ : how many steps were taken.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     As of `SGDClassifier`.
 
     | data | what comes out |

@@ -38,8 +38,8 @@ class Passes(Inside):
     of them. The gradients of a batch are clipped, added up and noised: of gamma radius under `Pure`, Gaussian under
     `Gaussian`. With a single batch, passes are descent on all rows.
 
-    Guarantee
-    ---------
+    Notes
+    -----
     That of the event, for all steps together, add-remove or replace-one: `mechanisms/proofs/passes.md`.
 
     | rows | what comes out |
