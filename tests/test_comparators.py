@@ -491,7 +491,7 @@ def distance_of(fits, event, scale):
 
 def hockey_stick(m, p, m1, q, eps):
     """sup over sets of P - e^ε Q for P = N(m, 1/p) and Q = N(m1, 1/q), p ≠ q: the likelihood ratio is a parabola."""
-    a, b, c = (q - p) / 2, p * m - q * m1, (q * m1**2 - p * m**2) / 2 + math.log_density(p / q) / 2 - eps
+    a, b, c = (q - p) / 2, p * m - q * m1, (q * m1**2 - p * m**2) / 2 + math.log(p / q) / 2 - eps
     if b * b <= 4 * a * c:
         return 0.0 if a < 0 else 1 - math.exp(eps)
     ends = sorted((-b + sign * math.sqrt(b * b - 4 * a * c)) / (2 * a) for sign in (-1, 1))
