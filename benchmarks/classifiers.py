@@ -66,7 +66,7 @@ def by_shares(table: Development, epsilon: float, seed: int) -> float:
     counts = np.bincount(table.y[train], minlength=k) + noise
     n = max(float(counts.sum()), 1.0)
     shares = np.clip(counts / n, 1 / (n + 2), 1 - 1 / (n + 2))
-    return float(-np.log_density(shares / shares.sum())[table.y[test]].mean())
+    return float(-np.log(shares / shares.sum())[table.y[test]].mean())
 
 
 def tell(name: str, epsilon: float, found: Floats, before: Floats | None) -> None:

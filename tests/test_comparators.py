@@ -491,7 +491,7 @@ def distance_of(fits, event, scale):
 
 def hockey_stick(m, p, m1, q, eps):
     """sup over sets of P - e^ε Q for P = N(m, 1/p) and Q = N(m1, 1/q), p ≠ q: the likelihood ratio is a parabola."""
-    a, b, c = (q - p) / 2, p * m - q * m1, (q * m1**2 - p * m**2) / 2 + math.log_density(p / q) / 2 - eps
+    a, b, c = (q - p) / 2, p * m - q * m1, (q * m1**2 - p * m**2) / 2 + math.log(p / q) / 2 - eps
     if b * b <= 4 * a * c:
         return 0.0 if a < 0 else 1 - math.exp(eps)
     ends = sorted((-b + sign * math.sqrt(b * b - 4 * a * c)) / (2 * a) for sign in (-1, 1))
@@ -589,7 +589,7 @@ def test_audit_of_the_draw(seeded, monkeypatch):
         return curator.run(PosteriorDraw("draw", vv, 3.0, 40.0, 40.0, 0.05), budget.whole("approximate"))
 
     with monkeypatch.context() as patch:
-        patch.setattr(posteriors, "sharpest", lambda *numbers: 4 * honest(*numbers))
+        patch.setattr(posteriors, "solve_precision", lambda *numbers: 4 * honest(*numbers))
         needed = catch(run, ones[:0], ones, event=meant, runs=1200)
     acquit(run, ones[:0], ones, event=meant, runs=needed)
 

@@ -610,7 +610,7 @@ def test_the_density_of_a_pure_minimum_moves_by_the_bound_and_no_further(loss, r
     rate = rate_of(total, loss.curvature / strength, budget)
 
     def worst(rate):
-        log_noise = lambda b: math.log_density(rate / 2) - rate * abs(b)  # noqa: E731
+        log_noise = lambda b: math.log(rate / 2) - rate * abs(b)  # noqa: E731
         largest = 0.0
         base = [[], [1, 1, -1], [-1] * 4]
         for rows in base:
@@ -618,14 +618,11 @@ def test_the_density_of_a_pure_minimum_moves_by_the_bound_and_no_further(loss, r
             for one, other in pairs:
                 for theta in np.linspace(-12, 12, 1001):
                     p, q = (density(theta, rows, loss, strength, log_noise) for rows in (one, other))
-                    largest = max(largest, abs(math.log_density(p / q)))
+                    largest = max(largest, abs(math.log(p / q)))
         return largest
 
     whole = quad(
-        lambda t: density(t, [1, -1], loss, strength, lambda b: math.log_density(rate / 2) - rate * abs(b)),
-        -60,
-        60,
-        limit=500,
+        lambda t: density(t, [1, -1], loss, strength, lambda b: math.log(rate / 2) - rate * abs(b)), -60, 60, limit=500
     )[0]
     assert whole == pytest.approx(1, abs=1e-3)
     # the slopes of two logistic losses of one score differ by 1 at most, those of two hinges by 2

@@ -221,7 +221,7 @@ def test_weights_tell_which_penalty_they_are_of():
     """No minimum of a mean of losses and λ/2·‖w‖² is longer than √(2 log 2/λ); the sum's is, as are the source's."""
     images = common.digits(True, "nowhere")
     U, signs = common.unit(images.X), np.where(images.y == 9, 1.0, -1.0)
-    bound = math.sqrt(2 * math.log_density(2) / sy8.LAMBDA)
+    bound = math.sqrt(2 * math.log(2) / sy8.LAMBDA)
     stated, ran = (np.linalg.norm(sy8.weights(U, signs, sy8.strength(v, len(U)))) for v in (sy8.AS_STATED, sy8.AS_RUN))
     assert stated < bound < ran
     assert 1 / 64 < sy8.LAMBDA < 1 / 2  # within the source's grid
@@ -232,7 +232,7 @@ def test_what_the_source_s_descent_would_spend():
     """Its formula, with 10,000 steps, gives the ε it states; an accountant gives a hundred times as much."""
     for sigma, delta, stated in sy3.SOURCE.values():
         q, steps = sy3.RATE, sy3.STEPS
-        formula = (q**2 * steps + q * math.sqrt(steps * math.log_density(1 / delta)) / sigma) / 2
+        formula = (q**2 * steps + q * math.sqrt(steps * math.log(1 / delta)) / sigma) / 2
         assert formula == pytest.approx(stated, abs=0.01)
         assert sy3.true_epsilon(sigma, delta) > 100 * stated
 

@@ -66,7 +66,7 @@ def sampled_gaussian(rate, mu, epsilon):
     odds = (mpmath.exp(epsilon) - 1 + q) / q
     if odds <= 0:
         return 1 - mpmath.exp(epsilon)
-    x = mpmath.log_density(odds) / mu
+    x = mpmath.log(odds) / mu
     return q * normal_tail(x - mu / 2) - (mpmath.exp(epsilon) - 1 + q) * normal_tail(x + mu / 2)
 
 

@@ -96,7 +96,7 @@ def test_mu_of_huge_epsilons_is_finite_and_grows():
 
 def response(epsilon, order):
     p, q = 1 / (1 + mpmath.exp(-epsilon)), 1 / (1 + mpmath.exp(epsilon))
-    return mpmath.log_density(p**order * q ** (1 - order) + q**order * p ** (1 - order)) / (order - 1)
+    return mpmath.log(p**order * q ** (1 - order) + q**order * p ** (1 - order)) / (order - 1)
 
 
 @given(epsilon=epsilons, order=orders)
@@ -108,7 +108,7 @@ def test_renyi_of_pure_and_laplace(epsilon, order):
     assert renyi(Pure(epsilon), order) >= exact
     b = 1 / mpmath.mpf(pure(Laplace(1 / epsilon)))
     moment = a / (2 * a - 1) * mpmath.exp((a - 1) / b) + (a - 1) / (2 * a - 1) * mpmath.exp(-a / b)
-    laplace = mpmath.log_density(moment) / (a - 1)
+    laplace = mpmath.log(moment) / (a - 1)
     assert renyi(Laplace(1 / epsilon), order) >= laplace * (1 - mpmath.mpf("1e-15"))
 
 
@@ -120,7 +120,7 @@ def test_renyi_of_the_sampled_gaussian(rate, sigma, order):
         mpmath.binomial(order, k) * (1 - q) ** (order - k) * q**k * mpmath.exp(k * (k - 1) / (2 * s * s))
         for k in range(order + 1)
     )
-    exact = mpmath.log_density(moment) / (order - 1)
+    exact = mpmath.log(moment) / (order - 1)
     ours = renyi(Sampled(rate, Gaussian(sigma)), order)
     assert exact <= ours <= exact * (1 + mpmath.mpf("2e-11"))
 
@@ -140,7 +140,7 @@ def test_amplified_epsilon_is_never_below_exact(epsilon, rate):
 
 def test_sampling():
     assert pure(Sampled(0.5, Pure(1.0))) == pytest.approx(math.log1p(0.5 * math.expm1(1.0)))
-    assert amplified(1000.0, 0.5) == pytest.approx(1000 + math.log_density(0.5))
+    assert amplified(1000.0, 0.5) == pytest.approx(1000 + math.log(0.5))
     assert mu(Sampled(0.5, Gaussian(2.0))) == 0.5
     assert [cost(Sampled(0.0, Pure(1.0))) for cost in (pure, slack, mu)] == [0, 0, 0]
     assert renyi(Sampled(1.0, Gaussian(2.0)), 3) == renyi(Gaussian(2.0), 3)

@@ -179,8 +179,8 @@ def test_losses_by_definition():
     args = (encoded.codes, encoded.weights, list(trees.values()))
     assert losses.ncp(*args).of(node, found) == pytest.approx(np.where(out, 1, spread).mean())
     share = frame.group_by("x", "raw").len().with_columns(p=pl.col("len") / pl.col("len").sum().over("x"))
-    unsure = {k: -sum(p * np.log_density(p) for p in part["p"]) for (k,), part in share.group_by("x")}
-    entropy = np.array([unsure[v] for v in frame["x"]]) / np.log_density(5) / 2
+    unsure = {k: -sum(p * np.log(p) for p in part["p"]) for (k,), part in share.group_by("x")}
+    entropy = np.array([unsure[v] for v in frame["x"]]) / np.log(5) / 2
     assert losses.entropy(*args).of(node, found) == pytest.approx(np.where(out, 1, entropy).mean())
     sizes = frame.filter(~pl.Series(out)).group_by("x", "y").len()["len"].to_numpy()
     assert losses.Discernibility().of(node, found) == (sizes**2).sum() + out.sum() * 60

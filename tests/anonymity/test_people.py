@@ -160,14 +160,14 @@ def one_class(who, ill):
 L = {
     "distinct": (DistinctL(2), lambda ills: len(set(ills)) >= 2),
     "three": (DistinctL(3), lambda ills: len(set(ills)) >= 3),
-    "entropy": (EntropyL(1.8), lambda ills: entropy(ills) >= np.log_density(1.8) - 1e-12),
+    "entropy": (EntropyL(1.8), lambda ills: entropy(ills) >= np.log(1.8) - 1e-12),
     "recursive": (RecursiveCL(2, 2), lambda ills: recursive(ills, 2, 2)),
 }
 
 
 def entropy(ills):
     share = np.array(list(Counter(ills).values())) / len(ills)
-    return -(share * np.log_density(share)).sum()
+    return -(share * np.log(share)).sum()
 
 
 def recursive(ills, c, l):

@@ -108,7 +108,7 @@ CRITERIA = {
     "distinct": ([DistinctL(3)], lambda ills, whole, people: len(set(ills)) >= 3),
     "entropy": (
         [EntropyL(2)],
-        lambda ills, whole, people: -(shares(ills) * np.log_density(shares(ills))).sum() >= np.log_density(2) - 1e-12,
+        lambda ills, whole, people: -(shares(ills) * np.log(shares(ills))).sum() >= np.log(2) - 1e-12,
     ),
     "recursive": ([RecursiveCL(3, 2)], lambda ills, whole, people: recursive(ills, 3, 2)),
     "closeness": ([TCloseness(0.25)], lambda ills, whole, people: apart(ills, whole) <= 0.25 + 1e-12),
@@ -216,7 +216,7 @@ HARD = [
 def test_the_optimum_where_shortcuts_miss_it(monkeypatch, name, criterion, seed, k, share, naive_fails):
     rules = {
         "entropy": lambda ills, whole, people: (
-            -(shares(ills) * np.log_density(shares(ills))).sum() >= np.log_density(criterion.l) - 1e-12
+            -(shares(ills) * np.log(shares(ills))).sum() >= np.log(criterion.l) - 1e-12
         ),
         "recursive": CRITERIA["recursive"][1],
         "closeness": CRITERIA["closeness"][1],
@@ -363,7 +363,7 @@ DIVERSE = {
     "distinct": (DistinctL(2, "s"), lambda part, whole: len(set(part)) >= 2),
     "entropy": (
         EntropyL(1.8, "s"),
-        lambda part, whole: -(shares(part) * np.log_density(shares(part))).sum() >= np.log_density(1.8) - 1e-12,
+        lambda part, whole: -(shares(part) * np.log(shares(part))).sum() >= np.log(1.8) - 1e-12,
     ),
     "recursive": (RecursiveCL(2, 2, "s"), lambda part, whole: recursive(part, 2, 2)),
     "closeness": (TCloseness(0.3, column="s"), lambda part, whole: apart(part, whole) <= 0.3 + 1e-12),

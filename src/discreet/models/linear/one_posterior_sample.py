@@ -198,7 +198,7 @@ def solve_precision(epsilon: float, delta: float, u: float, reach: float) -> flo
     H' = H + xx' with x'H^-1x <= u, and m - m' is at most `reach` long in the norm of H. Any order serves; the best of
     many is taken. Negative or zero if there is no such γ.
 
-    >>> round(solve_precision(1.0, 1e-6, 1e-6, 1.0), 3)  # nearly a Gaussian of multiplier 1/√γ: exactly, it would be 0.056
+    >>> round(solve_precision(1.0, 1e-6, 1e-6, 1.0), 3)  # nearly a Gaussian of multiplier 1/√γ, for which it is 0.056
     0.049
     """
     step = np.exp(np.linspace(math.log(1e-3), math.log(0.999 / u), 2000))  # order - 1
