@@ -589,7 +589,7 @@ def test_audit_of_the_draw(seeded, monkeypatch):
         return curator.run(PosteriorDraw("draw", vv, 3.0, 40.0, 40.0, 0.05), budget.whole("approximate"))
 
     with monkeypatch.context() as patch:
-        patch.setattr(posteriors, "sharpest", lambda *numbers: 4 * honest(*numbers))
+        patch.setattr(posteriors, "solve_precision", lambda *numbers: 4 * honest(*numbers))
         needed = catch(run, ones[:0], ones, event=meant, runs=1200)
     acquit(run, ones[:0], ones, event=meant, runs=needed)
 

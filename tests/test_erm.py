@@ -22,11 +22,11 @@ from discreet.errors import LedgerError
 from discreet.events import Approximate, Composed, Gaussian, Minimum, Pure, flatten
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.erm import HuberHinge, Logistic, Objective, objective, objective_pure, output
-from discreet.models.erm.accelerated import Gradient, Minimiser, Slopes, _coordinates, words_of
-from discreet.models.erm.objective import PerturbedMinimum, inner, rate_of
-from discreet.models.erm.output import NoisyMinimum, noised
-from discreet.models.erm.problem import GRID, UNIT, Unit
-from discreet.models.erm.row_limit import FOR_COUNT, NoisyCount, above, counting, limit
+from discreet.models.erm.accelerated import GradientSum, Minimiser, SlopeWords, _row_vectors, split_words
+from discreet.models.erm.objective import PerturbedMinimum, add_remove_budget, noise_rate
+from discreet.models.erm.output import NoisyMinimum, add_coefficient_noise
+from discreet.models.erm.problem import GRID, UNIT, UnitVectors
+from discreet.models.erm.row_limit import FOR_COUNT, NoisyCount, bound_rows, limit_rows, plan_count
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
 
@@ -82,7 +82,7 @@ def line(n=3000, d=3, seed=0, classes=2):
 
 
 def minimiser(d, loss, strength, *, columns=1, radius=32.0, finest=2.0**-14, rows=1000, **options):
-    return Minimiser(Unit.by(cube(d)), loss, columns, strength, radius, finest, float(rows), **options)
+    return Minimiser(UnitVectors.from_bounds(cube(d)), loss, columns, strength, radius, finest, float(rows), **options)
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_wrong_losses_and_problems_are_refused():
 
 def test_rows_are_in_the_unit_ball_and_their_own():
     bounds = Bounds([-5.0, 0.0, 2.0], [5.0, 1.0, 2.5])
-    image, rng = Unit.by(bounds), np.random.default_rng(1)
+    image, rng = UnitVectors.from_bounds(bounds), np.random.default_rng(1)
     X = np.vstack([rng.uniform(-6, 6, (500, 3)), bounds.lower, bounds.upper, [[0, 1, 2.25]], np.zeros((1, 3))])
     u = image(Batch(X))
     assert (u == np.rint(u)).all() and ((u * UNIT) ** 2).sum(axis=1).max() <= 1
@@ -139,17 +139,17 @@ def test_rows_are_in_the_unit_ball_and_their_own():
     z = np.column_stack([np.clip(X[:, 0], -5, 5) / 5, np.clip(X[:, 1], 0, 1), (np.clip(X[:, 2], 2, 2.5) - 2.25) * 4])
     z = np.column_stack([z, np.ones(len(z))])
     np.testing.assert_allclose(u * UNIT, z / np.linalg.norm(z, axis=1)[:, None], atol=2 * UNIT)
-    np.testing.assert_allclose(image.lengths(np.clip(X, bounds.lower, bounds.upper)), np.linalg.norm(z, axis=1))
+    np.testing.assert_allclose(image.row_lengths(np.clip(X, bounds.lower, bounds.upper)), np.linalg.norm(z, axis=1))
     bad = np.array([[np.nan, 0, 0], [0, np.inf, 0], [0, 0, -np.inf]])
     assert not image(Batch(bad)).any()
 
 
 def test_coefficients_in_the_units_of_the_data():
     bounds = Bounds([-5.0, 0.0, 2.0], [5.0, 1.0, 2.5])
-    image, rng = Unit.by(bounds), np.random.default_rng(2)
+    image, rng = UnitVectors.from_bounds(bounds), np.random.default_rng(2)
     X, theta = rng.uniform(bounds.lower, bounds.upper, (50, 3)), rng.normal(size=(2, 4))
-    coef, intercept = image.units(theta)
-    scores = (X @ coef.T + intercept) / image.lengths(X)[:, None]
+    coef, intercept = image.to_data_units(theta)
+    scores = (X @ coef.T + intercept) / image.row_lengths(X)[:, None]
     np.testing.assert_allclose(scores, image(Batch(X)) * UNIT @ theta.T, atol=1e-5)
 
 
@@ -163,9 +163,9 @@ def test_sums_are_exact_and_what_a_bounded_sum_would_say(columns):
     m = minimiser(4, Logistic(), 1.0, columns=columns)
     theta = rng.normal(size=(columns, 5)) * 7
     u = m.image(Batch(X))
-    slopes = Slopes(m.loss, columns, *words_of(theta))
-    query = Gradient(_coordinates, slopes, 2.0**20, left_norm=2.0**20, bits=20, box=True)
-    plain = BoundedSum(_coordinates, slopes, 2.0**20, left_norm=2.0**20, bits=20, box=True)
+    slopes = SlopeWords(m.loss, columns, *split_words(theta))
+    query = GradientSum(_row_vectors, slopes, 2.0**20, left_norm=2.0**20, bits=20, box=True)
+    plain = BoundedSum(_row_vectors, slopes, 2.0**20, left_norm=2.0**20, bits=20, box=True)
     order = rng.permutation(700)
     total = query(Batch(u, y))
     assert np.array_equal(total, plain(Batch(u, y))) and np.array_equal(total, query(Batch(u[order], y[order])))
@@ -176,13 +176,13 @@ def test_sums_are_exact_and_what_a_bounded_sum_would_say(columns):
                 sign = 1 if label == (k if columns > 1 else 1) else -1
                 score = mpmath.fsum(mpmath.mpf(a) * mpmath.mpf(b) for a, b in zip(row, theta[k], strict=True))
                 exact[k] += np.array([-sign / (1 + mpmath.exp(sign * score)) * mpmath.mpf(a) for a in row])
-        off = np.abs((m._gradient(Memory(u, y), theta) - exact).astype(float)).max()
+        off = np.abs((m._sum_gradient(Memory(u, y), theta) - exact).astype(float)).max()
     assert off <= 700 * (2.0**-41 + 2.0**-53 * (20 + 2 * 0.25 * (1 + 20)))
 
 
 def test_scores_of_two_words_are_exact():
     theta = np.random.default_rng(4).normal(size=(2, 30)) * np.logspace(-9, 1, 30)
-    words, units = words_of(theta)
+    words, units = split_words(theta)
     rest = theta - sum(word * (unit / UNIT) for word, unit in zip(words, units, strict=True))
     assert all((word == np.rint(word)).all() and np.linalg.norm(word, axis=1).max() < 2.0**32 for word in words)
     assert np.linalg.norm(rest, axis=1).max() <= 30 * 2.0**-62 * np.linalg.norm(theta, axis=1).max()
@@ -359,7 +359,7 @@ def test_one_row_moves_the_minimum_no_further_than_stated(loss):
 def test_noise_covers_all_classes_together():
     theta = np.zeros((5, 40))
     for event in (Gaussian(3.0), Pure(0.5)):
-        drawn = [noised(theta, Fraction(1, 7), event, Keystream.seeded(i)) for i in range(200)]
+        drawn = [add_coefficient_noise(theta, Fraction(1, 7), event, Keystream.seeded(i)) for i in range(200)]
         std = drawn[0][1]
         wanted = math.sqrt(5) / 7 * (3.0 if isinstance(event, Gaussian) else math.sqrt(201) / 0.5)
         assert std == pytest.approx(wanted, rel=1e-6)
@@ -379,7 +379,7 @@ def test_easy_data_at_a_generous_budget(method, budget, loss, classes):
     generous = replace(budget, epsilon=10.0)
     theta = method(*problem((X, y), generous, loss=loss, classes=classes, rng=Keystream.seeded(3)))
     assert theta.shape == (1 if classes == 2 else 3, 4)
-    scores = (Unit.by(cube(3))(Batch(X)) * UNIT) @ theta.T
+    scores = (UnitVectors.from_bounds(cube(3))(Batch(X)) * UNIT) @ theta.T
     found = scores.argmax(axis=1) if classes > 2 else scores[:, 0] > 0
     assert (found == y).mean() > (0.9 if classes == 2 else 0.75)
 
@@ -477,16 +477,18 @@ def test_only_what_was_paid_for_runs():
 def test_a_limit_is_public_or_paid_for():
     for budget, n, rows in ((DELTA, 7, 8.0), (PURE, 0, 1.0), (ASKED[1][1], 7, 7.0), (ASKED[1][1], 0, 1.0)):
         asked = problem(line(9), budget, n=n)
-        assert counting(asked.task) == [] and limit(asked.task, ()) == (rows, ()) and asked.curator.releases == []
+        assert (
+            plan_count(asked.task) == [] and limit_rows(asked.task, ()) == (rows, ()) and asked.curator.releases == []
+        )
     asked = problem(line(3000), DELTA, rng=Keystream.seeded(1))
-    parts = counting(asked.task)
+    parts = plan_count(asked.task)
     assert [part.weight for part in parts] == [FOR_COUNT]
     shares = DELTA.split(0.99, *parts)
-    rows, rest = limit(asked.task, shares)
+    rows, rest = limit_rows(asked.task, shares)
     (count,) = asked.curator.releases
     assert rest == shares[:1] and rows == int(rows) and abs(rows - 3000 - 40 * count.std) < 6 * count.std
     with pytest.raises(ValueError, match="within 0 and 2"):
-        counting(problem(line(9), DELTA, n=2**51).task)
+        plan_count(problem(line(9), DELTA, n=2**51).task)
 
 
 @pytest.mark.parametrize("noise", [1e-3, 0.1, 0.5, 5.0, 400.0])
@@ -506,7 +508,7 @@ def test_a_limit_fails_less_often_than_numbers_can_tell(noise, group):
         parts.append(norm.logcdf(-t) - norm.logcdf(t))  # c below -t: at most P there, and at least P above
         return max(parts)
 
-    found = above(Release("", 1000.0, noise, Gaussian(noise), DELTA), group)
+    found = bound_rows(Release("", 1000.0, noise, Gaussian(noise), DELTA), group)
     margin = group / 2 + 40 * noise
     assert 1000 + group + margin + 1 / 2 <= found <= 1002 + 2 * group + margin  # neighbours, and rounding
     assert worst(margin) <= -800 and (noise < 5 or worst(margin / 2) > -800)
@@ -580,9 +582,9 @@ def test_a_procedure_spends_several_shares_of_one_plan_or_none():
 
 def test_replacing_is_removing_and_adding():
     for paid in (Approximate(0.3, 1e-6), Approximate(4.0, 1e-9), Approximate(500.0, 0.01)):
-        half = inner(paid, Budget(1.0, 1e-6, "replace-one"))
+        half = add_remove_budget(paid, Budget(1.0, 1e-6, "replace-one"))
         assert half.group(2).epsilon <= paid.epsilon and half.group(2).delta <= paid.delta * (1 + 1e-12)
-        assert inner(paid, Budget(1.0, 1e-6)) == Budget(paid.epsilon, paid.delta)
+        assert add_remove_budget(paid, Budget(1.0, 1e-6)) == Budget(paid.epsilon, paid.delta)
 
 
 # Densities, in one dimension -------------------------------------------------------------------------
@@ -607,7 +609,7 @@ def test_the_density_of_a_pure_minimum_moves_by_the_bound_and_no_further(loss, r
     """Exact densities on a fine grid: e^ε bounds their ratio, and is nearly reached; half the noise breaks it."""
     total, strength = 1.0, 3 * loss.curvature
     budget = Budget(total, 0.0, relation)
-    rate = rate_of(total, loss.curvature / strength, budget)
+    rate = noise_rate(total, loss.curvature / strength, budget)
 
     def worst(rate):
         log_noise = lambda b: math.log(rate / 2) - rate * abs(b)  # noqa: E731
@@ -622,10 +624,7 @@ def test_the_density_of_a_pure_minimum_moves_by_the_bound_and_no_further(loss, r
         return largest
 
     whole = quad(
-        lambda t: density(t, [1, -1], loss, strength, lambda b: math.log(rate / 2) - rate * abs(b)),
-        -60,
-        60,
-        limit=500,
+        lambda t: density(t, [1, -1], loss, strength, lambda b: math.log(rate / 2) - rate * abs(b)), -60, 60, limit=500
     )[0]
     assert whole == pytest.approx(1, abs=1e-3)
     # the slopes of two logistic losses of one score differ by 1 at most, those of two hinges by 2
@@ -639,14 +638,14 @@ def test_the_random_term_has_the_law_it_should():
     m = minimiser(2, Logistic(), 2.0, push=1.0)
     rng = Keystream.seeded(11)
     normal = PerturbedMinimum("", m, (Minimum(3.0, 0.2), Gaussian(9.0)))
-    lengths = [float(((normal._term(0, DELTA, rng) / 3.0) ** 2).sum()) for _ in range(2000)]
+    lengths = [float(((normal._draw_term(0, DELTA, rng) / 3.0) ** 2).sum()) for _ in range(2000)]
     assert kstest(lengths, "chi2", args=(3,)).pvalue > 1e-6
     pure = PerturbedMinimum("", m, (Pure(1.0), Pure(0.1)))
     for relation in ("add-remove", "replace-one"):
         budget = Budget(1.0, 0.0, relation)
-        rate = rate_of(1.0, 0.25 / 2.0, budget)
+        rate = noise_rate(1.0, 0.25 / 2.0, budget)
         assert rate == pytest.approx((1 - math.log1p(0.125)) / (1 if relation == "add-remove" else 2))
-        lengths = [float(np.linalg.norm(pure._term(0, budget, rng))) * rate for _ in range(2000)]
+        lengths = [float(np.linalg.norm(pure._draw_term(0, budget, rng))) * rate for _ in range(2000)]
         assert kstest(lengths, gamma(3).cdf).pvalue > 1e-6
 
 
@@ -706,7 +705,7 @@ def test_too_little_noise_for_one_class_against_the_rest_is_caught(method, budge
 
 def tight(budget, strength=40.0):
     """Output perturbation by Huber hinge, whose minimum moves by all of the bound between no row and one."""
-    m = Minimiser(Unit.by(cube(1)), HuberHinge(0.5), 1, strength, 32.0, 2.0**-12, 1.0)
+    m = Minimiser(UnitVectors.from_bounds(cube(1)), HuberHinge(0.5), 1, strength, 32.0, 2.0**-12, 1.0)
 
     def run(data):
         curator = Curator(Memory(*data), Ledger(budget))
@@ -730,7 +729,9 @@ def test_audit_of_output_perturbation_is_nearly_tight(budget, seeded, monkeypatc
 def test_laplace_noise_calibrated_to_the_length_is_caught():
     """Noise of scale 1/(Λε) on each coefficient spends up to √d·ε: by the density itself, which is exact."""
     d, strength, total = 49, 5.0, 1.0
-    m = Minimiser(Unit.by(Bounds(-1, 1).matched(d - 1)), HuberHinge(0.5), 1, strength, 32.0, 2.0**-12, 1.0)
+    m = Minimiser(
+        UnitVectors.from_bounds(Bounds(-1, 1).matched(d - 1)), HuberHinge(0.5), 1, strength, 32.0, 2.0**-12, 1.0
+    )
     corner = np.ones((1, d - 1))
     zero = np.zeros((1, d))
     move = m(Memory(corner, np.ones(1)), zero) - m(Memory(corner[:0], np.ones(0)), zero)
@@ -741,8 +742,8 @@ def test_laplace_noise_calibrated_to_the_length_is_caught():
 
 
 def shrink_the_term(monkeypatch, factor):
-    honest = PerturbedMinimum._term
-    monkeypatch.setattr(PerturbedMinimum, "_term", lambda self, *rest: honest(self, *rest) * factor)
+    honest = PerturbedMinimum._draw_term
+    monkeypatch.setattr(PerturbedMinimum, "_draw_term", lambda self, *rest: honest(self, *rest) * factor)
 
 
 @pytest.mark.slow
@@ -761,7 +762,7 @@ def test_random_terms_too_small_are_caught(method, budget, seeded, monkeypatch):
 def test_rows_longer_than_one_are_caught(seeded, monkeypatch):
     """Rows of length 2 where 1 is charged for: a norm where its square belongs."""
     monkeypatch.setattr(
-        Unit, "__call__", lambda self, batch: 2.0 * GRID.limit * np.eye(1, self.width).repeat(len(batch), 0)
+        UnitVectors, "__call__", lambda self, batch: 2.0 * GRID.limit * np.eye(1, self.width).repeat(len(batch), 0)
     )
     monkeypatch.setattr("discreet.models.erm.accelerated.CHUNK", 64)
     catch(tight(Budget(8.0, 1e-6)), EMPTY, SINGLE, runs=600)

@@ -30,7 +30,7 @@ from discreet.mechanisms.keystream import Keystream
 from discreet.models import LinearRegression, LinearSVC
 from discreet.models.erm.accelerated import Minimiser
 from discreet.models.erm.output import NoisyMinimum
-from discreet.models.erm.problem import UNIT, Unit
+from discreet.models.erm.problem import UNIT, UnitVectors
 from discreet.models.kernels import KernelRidge, KernelSVC
 from discreet.models.kernels.pointwise_ridge import FarthestPoints
 from discreet.models.kernels.pointwise_svc import FarthestMargins, PointwiseSVC
@@ -271,7 +271,7 @@ def test_without_noise_the_guess_is_the_machine_at_its_points():
     """With a huge ε and as many points as directions, scores are those of the exact machine."""
     X, _ = circles(300)
     bounds, points = Bounds(-1.5, 1.5).matched(2), np.random.default_rng(0).uniform(-1.5, 1.5, (50, 2))
-    image = Unit.by(bounds)
+    image = UnitVectors.from_bounds(bounds)
     exact = Minimiser(image, HuberHinge(0.5), 1, 5.0, 32.0, 2.0**-12, 300.0)
     farthest = Farthest(image(Batch(points)) * UNIT, 6, 3.0)
     rows, rng = Memory(X, (X[:, 0] > 0.2).astype(float)), Keystream.seeded(1)
@@ -356,7 +356,7 @@ def test_an_audit_of_points_can_fail(claims, wrong, one_noise, monkeypatch):
     With one round half of ε = 2 is in one score. A twin that takes the minimum for a quarter as sensitive spends 4
     there, more than all that is declared; one that takes it for half as sensitive more than the noise of a score does.
     """
-    image = Unit.by(Bounds(-1, 1).matched(1))
+    image = UnitVectors.from_bounds(Bounds(-1, 1).matched(1))
     exact = Minimiser(image, HuberHinge(0.5), 1, 40.0, 32.0, 2.0**-12, 1.0)
     farthest = Farthest(image(Batch(SOMEBODY[0])) * UNIT, 1, 1.0)
 
@@ -388,7 +388,7 @@ def test_the_noise_of_points_is_as_charged(event, part, monkeypatch):
 def test_scores_move_by_no_more_than_is_charged_for(neighbours):
     """A row by itself, and against crowds that say the opposite, is left out or changes its class: exact scores."""
     rng = np.random.default_rng(0)
-    image = Unit.by(Bounds(-1, 1).matched(3))
+    image = UnitVectors.from_bounds(Bounds(-1, 1).matched(3))
     exact = Minimiser(image, HuberHinge(0.5), 3, 2.0, 32.0, 2.0**-12, 41.0)
     most = float(exact_step(exact, neighbours))
     seen = []

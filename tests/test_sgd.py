@@ -26,9 +26,9 @@ from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
 from discreet.models.sgd import SGDClassifier, SGDRegressor
 from discreet.models.sgd import pure_passes as pure
-from discreet.models.sgd.dp_sgd import Clip, Size
-from discreet.models.sgd.pure_passes import Passes, sizes_of
-from discreet.models.sgd.row_gradients import GRID, UNIT, Design
+from discreet.models.sgd.dp_sgd import GradientClip, LotSize
+from discreet.models.sgd.pure_passes import BatchPasses, batch_sizes
+from discreet.models.sgd.row_gradients import GRID, UNIT, RowGradients
 from discreet.models.sgd.schedule import Descent, Schedule
 from discreet.models.shared.losses import make_loss
 from discreet.progress import Bar
@@ -326,7 +326,7 @@ PASSES = [
 @pytest.mark.parametrize("options", PASSES, ids=str)
 def test_the_callback_follows_passes_step_by_step(options, monkeypatch, capsys):
     """Each iterate is shown before the next batch is read, and the bar moves with it."""
-    happened, honest = [], pure.noised
+    happened, honest = [], pure.measure_batch
     monkeypatch.setattr(pure, "noised", lambda *given: happened.append("noised") or honest(*given))
     monkeypatch.setattr(Bar, "at", lambda bar, share: happened.append(share))
     given = {"bounds": TWO, "progress": True, "callback": lambda step, *_: happened.append(step)} | options
@@ -383,23 +383,23 @@ def test_an_adaptive_clip_follows_the_median_of_the_gradients():
 
 
 def test_a_clip_moves_the_right_way_and_stays_within_its_limits():
-    clip = Clip(0.2, adaptive=True)
+    clip = GradientClip(0.2, adaptive=True)
     for _ in range(1000):
-        clip.move(1e9, 1.0)
+        clip.move_norm(1e9, 1.0)
     low = clip.norm
     for _ in range(1000):
-        clip.move(-1e9, 1.0)
+        clip.move_norm(-1e9, 1.0)
     assert low == 2.0**-10 and clip.norm == 4.0
-    fixed = Clip(0.2)
-    fixed.move(1.0, 1.0)
+    fixed = GradientClip(0.2)
+    fixed.move_norm(1.0, 1.0)
     assert fixed.norm == 0.2
 
 
 def test_the_size_of_a_lot_is_never_zero():
-    size = Size(None)
-    size.count(-500.0, 10.0)
-    assert size.value == 10.0
-    assert Size(0.0).value == 1.0
+    size = LotSize(None)
+    size.add_count(-500.0, 10.0)
+    assert size.expected_rows == 10.0
+    assert LotSize(0.0).expected_rows == 1.0
 
 
 @pytest.mark.parametrize(
@@ -410,10 +410,10 @@ def test_the_size_of_a_lot_is_never_zero():
 def test_the_gradient_is_that_of_the_loss_each_row_clipped_by_itself(loss):
     rng = np.random.default_rng(3)
     X, y = rng.uniform(-1, 1, (200, 3)), rng.integers(0, max(2, loss.columns), 200).astype(float)
-    design = Design.of(Bounds([-1.0] * 3, [1.0] * 3), True, lambda batch: batch.y, loss)
+    design = RowGradients.from_bounds(Bounds([-1.0] * 3, [1.0] * 3), True, lambda batch: batch.y, loss)
     theta, clip = rng.normal(0, 2, design.shape), 0.3
     mapped = Batch(design.polar(Batch(X)), y)
-    query = design.gradient(theta, clip)
+    query = design.sum_gradients(theta, clip)
     total = np.ldexp(query(mapped).astype(float), query.exponent(query.widths(Batch(mapped.X[:0], y[:0])))) * UNIT
     rows = np.column_stack([np.ones(200), X]) / 2
     slope = loss.slope((rows @ theta).T, y).T
@@ -421,7 +421,7 @@ def test_the_gradient_is_that_of_the_loss_each_row_clipped_by_itself(loss):
     norms = np.linalg.norm(each, axis=(1, 2))
     expected = (each * np.minimum(1, clip / np.maximum(norms, 1e-12))[:, None, None]).sum(axis=0)
     np.testing.assert_allclose(total, expected, atol=2e-3)
-    counts = design.tally(theta, clip, 2)(mapped)
+    counts = design.count_norms(theta, clip, 2)(mapped)
     assert counts.tolist() == [(norms <= clip).sum(), (norms > clip).sum()]
 
 
@@ -444,8 +444,8 @@ def test_a_row_is_its_own_whatever_the_batch_and_wherever_it_is_kept():
     X[3, 2], X[5, 0] = np.nan, np.inf
     y = rng.integers(0, 3, 300).astype(float)
     y[7] = np.nan
-    design = Design.of(Bounds([-1.0] * 7, [1.0] * 7), True, lambda batch: batch.y, make_loss("log", 3))
-    query = design.gradient(rng.normal(0, 3, design.shape), 0.1)
+    design = RowGradients.from_bounds(Bounds([-1.0] * 7, [1.0] * 7), True, lambda batch: batch.y, make_loss("log", 3))
+    query = design.sum_gradients(rng.normal(0, 3, design.shape), 0.1)
     lazy = Memory(X, y, block=11).map(design.polar)
     held = Memory(X, y).map(design.polar).hold_in_memory(np.float32)
     whole = lazy.sum(query)
@@ -460,13 +460,13 @@ def test_a_row_is_its_own_whatever_the_batch_and_wherever_it_is_kept():
 
 
 def test_stating_what_is_on_the_grid_changes_nothing():
-    """What `Design.quantised` states is what the grid itself would compute."""
+    """What `RowGradients.grid_directions` states is what the grid itself would compute."""
     X, y = binary(100)
-    design = Design.of(Bounds([-1.0] * 3, [1.0] * 3), True, lambda batch: batch.y, make_loss("log"))
+    design = RowGradients.from_bounds(Bounds([-1.0] * 3, [1.0] * 3), True, lambda batch: batch.y, make_loss("log"))
     mapped = design.polar(Batch(X))
-    stated = design.quantised(Batch(mapped, y.astype(float)))
+    stated = design.grid_directions(Batch(mapped, y.astype(float)))
     assert np.array_equal(stated, GRID.quantise(mapped[:, :-1], 2)[0])
-    query = design.gradient(np.zeros(design.shape), 0.2)
+    query = design.sum_gradients(np.zeros(design.shape), 0.2)
     assert query.lattices((4, 1))[0] == GRID and query.coarser(1000.0, (4, 1)) == query
 
 
@@ -488,13 +488,15 @@ def test_features_are_centred_where_the_rows_can_tell_where(monkeypatch):
     y = (rng.random(20_000) < np.where(kinds % 4 == 0, 0.8, 0.1)).astype(int)
     model = SGDClassifier(0.3, bounds=Bounds(0, 1, classes=(0, 1)))
     assert model.fit(X, y).score(X, y) > 0.84
-    monkeypatch.setattr("discreet.models.sgd.dp_sgd.shrunk", lambda total, std, rows: 0 * total)
+    monkeypatch.setattr("discreet.models.sgd.dp_sgd.shrink_feature_mean", lambda total, std, rows: 0 * total)
     assert model.fit(X, y).score(X, y) < 0.8
 
 
 def test_coefficients_are_in_the_units_of_the_data():
-    design = Design.of(Bounds([0.0], [4.0]), True, lambda batch: batch.y, make_loss("log")).about(np.array([0.5]))
-    coef, intercept = design.in_units(np.array([[1.0], [2.0]]))
+    design = RowGradients.from_bounds(Bounds([0.0], [4.0]), True, lambda batch: batch.y, make_loss("log")).centre_at(
+        np.array([0.5])
+    )
+    coef, intercept = design.to_data_units(np.array([[1.0], [2.0]]))
     point = np.array([[3.0]])
     mapped = design.polar(Batch(point))
     score = (mapped[0, :2] * UNIT * mapped[0, 2] * UNIT) @ [1.0, 2.0]
@@ -503,7 +505,7 @@ def test_coefficients_are_in_the_units_of_the_data():
 
 def test_a_copy_goes_its_own_way():
     down = Descent(np.zeros((1, 1)), Schedule("constant", 1.0), 0.5, 4, False)
-    other = down.copied()
+    other = down.copy()
     other.step(np.ones((1, 1)))
     assert down.t == 0 and down.theta.item() == 0 and other.theta.item() == -0.5
 
@@ -512,9 +514,9 @@ def test_batches_have_the_sizes_asked_for():
     """Growing batches of 1, 2, 3 shares: noise alone is alike, sums grow (5 deviations of a binomial: below 1e-6)."""
     X = np.ones((6000, 1))
     rows = Memory(X, np.ones(6000))
-    design = Design.of(Bounds([-1.0], [1.0]), True, lambda batch: batch.y, make_loss("squared"))
+    design = RowGradients.from_bounds(Bounds([-1.0], [1.0]), True, lambda batch: batch.y, make_loss("squared"))
     start = Descent(np.zeros((2, 1)), Schedule("constant", 1e-9), 0.0, 3, True)
-    passes = Passes("gradients", design, start, 10.0, sizes_of("growing", 3), 1, 6000.0)
+    passes = BatchPasses("gradients", design, start, 10.0, batch_sizes("growing", 3), 1, 6000.0)
     value, std = passes.run(rows.map(design.polar), Pure(1e6), Budget(1e6), Keystream.seeded(1))
     counts = -value[:, 0, 0] * math.sqrt(2)
     assert counts.sum() == pytest.approx(6000, rel=1e-3) and std < 1e-3
@@ -578,9 +580,9 @@ def passes_of(budget, batches=1, passes=1):
 
     def run(data):
         X, y = data
-        design = Design.of(Bounds([-1.0], [1.0]), False, lambda batch: batch.y, make_loss("log"))
+        design = RowGradients.from_bounds(Bounds([-1.0], [1.0]), False, lambda batch: batch.y, make_loss("log"))
         start = Descent(np.zeros(design.shape), Schedule("constant", 1e-3), 0.0, batches * passes, False)
-        noisy = Passes("gradients", design, start, 0.1, (1,) * batches, passes, 1.0)
+        noisy = BatchPasses("gradients", design, start, 0.1, (1,) * batches, passes, 1.0)
         curator = Curator(Memory(X, y).map(design.polar), Ledger(budget))
         return curator.run(noisy, budget.split(inside(radial(1)))[0])
 
@@ -667,11 +669,11 @@ def test_mapped_rows_are_counted_by_their_lengths():
     X[::7, 1], X[3::11, 0], X[5::13, 2], X[17] = np.nan, np.inf, -1e308, 0.0
     y = np.where(RNG.random(400) < 0.1, np.nan, 1.0)
     for intercept in (True, False):
-        design = Design.of(Bounds(-1, 1).matched(3), intercept, lambda batch: batch.y, make_loss("log"))
+        design = RowGradients.from_bounds(Bounds(-1, 1).matched(3), intercept, lambda batch: batch.y, make_loss("log"))
         rows = Memory(X, y)
         counted = rows.sum(design.count())
         assert 0 < counted[0] < 400 and counted == rows.map(design.polar).hold_in_memory(np.float32).sum(
-            design.lengths()
+            design.count_mapped_rows()
         )
 
 

@@ -176,14 +176,7 @@ def outcome(specimen, rows=None):
 def arithmetic():
     """A digest of what linear algebra and functions make of fixed numbers: another where their last bits differ."""
     x = np.random.default_rng(1).normal(size=(60, 60))
-    parts = [
-        np.linalg.eigh(x @ x.T)[0],
-        np.linalg.solve(x, x[0]),
-        x @ x,
-        np.exp(x),
-        np.log(np.abs(x)),
-        np.tanh(x),
-    ]
+    parts = [np.linalg.eigh(x @ x.T)[0], np.linalg.solve(x, x[0]), x @ x, np.exp(x), np.log(np.abs(x)), np.tanh(x)]
     return digest([part.tobytes() for part in parts])
 
 

@@ -70,7 +70,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "models.SGDRegressor": ("models.sgd.model",),
     "models.Statistics": ("models.linear.statistics",),
     "models.Stump": ("models.hypotheses.families", "models.families"),
-    "models.Unit": ("models.erm.problem",),
+    "models.Unit": ("models.erm.problem:UnitVectors", "models.erm.problem"),
     "release.Release": ("release",),
     "stats.MEstimator": ("stats.m_estimator", "stats.density"),
     "stats.PointEstimator": ("stats.any_function", "stats.generic"),

@@ -8,7 +8,7 @@ from discreet.budget import Budget
 from discreet.curator.task import Task
 from discreet.models.erm.objective import objective, objective_pure
 from discreet.models.erm.output import output
-from discreet.models.erm.problem import PASSES, RADIUS, Objective, Unit
+from discreet.models.erm.problem import PASSES, RADIUS, Objective, UnitVectors
 from discreet.models.shared.classifier import LinearClassifier
 from discreet.models.shared.losses import HuberHinge
 from discreet.models.shared.parameters import estimator
@@ -111,7 +111,7 @@ class LinearSVC(LinearClassifier):
         theta = self._find_coefficients(
             task, Objective(HuberHinge(self.h), self.strength, self.radius, self.max_passes)
         )
-        self.coef_, self.intercept_ = Unit.by(self.bounds_).units(theta)
+        self.coef_, self.intercept_ = UnitVectors.from_bounds(self.bounds_).to_data_units(theta)
 
     def _find_coefficients(self, task: Task, penalised: Objective) -> Any:
         """One line of coefficients per class, of rows of length 1."""
@@ -120,4 +120,4 @@ class LinearSVC(LinearClassifier):
 
     def _measure_lengths(self, X: Any) -> Any:
         """The length of (z, 1): scores are the margins that the model was trained on."""
-        return Unit.by(self.bounds_).lengths(X)
+        return UnitVectors.from_bounds(self.bounds_).row_lengths(X)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines import Rows
-from discreet.models.erm.problem import BITS, GRID, UNIT, Unit
+from discreet.models.erm.problem import BITS, GRID, UNIT, UnitVectors
 from discreet.models.shared.losses import MarginLoss
 from discreet.query import EXACT, Batch, BoundedSum, Ints, OneHot
 
@@ -40,7 +40,7 @@ class Minimiser:
     blur : how far b_k may be from the vector that it stands for.
     """
 
-    image: Unit
+    image: UnitVectors
     loss: MarginLoss
     columns: int
     strength: float
@@ -54,7 +54,7 @@ class Minimiser:
     def tolerance(self) -> float:
         """How far from the exact minimum the coefficients of a class may be: public, and true of all data."""
         d, beta, R = self.image.width, self.loss.curvature, self.radius
-        steps = ROUND * R * (100 + 5 * d) * self._smoothness
+        steps = ROUND * R * (100 + 5 * d) * self._gradient_smoothness
         sums = self.rows * (2.0**-41 + ROUND * (20 + 2 * beta * (1 + R)))
         error = steps + sums + 8 * ROUND * (self.strength * R + self.push) + self.blur
         return self.finest + 8 * error / self.strength
@@ -62,62 +62,62 @@ class Minimiser:
     @property
     def passes(self) -> int:
         """How many gradients bring the coefficients within the tolerance, whatever the rows: public."""
-        rate = -math.log1p(-self._momentum) / 2
+        rate = -math.log1p(-self._momentum_weight) / 2
         height = self.rows * self.loss.at_zero + self.push * self.radius + self.strength * self.radius**2
         start = math.sqrt(2 / self.strength * height)
         return math.ceil(math.log(max(2 * start / self.tolerance, 2.0)) / rate * (1 + 1e-9)) + 1
 
     def __call__(self, rows: Rows, b: Floats) -> Floats:
         """The coefficients, one line per class."""
-        mapped, a = rows.map(self.image).hold_in_memory().cache_images(), self._momentum  # many sums are to come
-        within = float(mapped.sum(BoundedSum(OneHot(_each, 1), name="rows"))[0]) <= self.rows
+        mapped, a = rows.map(self.image).hold_in_memory().cache_images(), self._momentum_weight  # many sums are to come
+        within = float(mapped.sum(BoundedSum(OneHot(_code_counted_rows, 1), name="rows"))[0]) <= self.rows
         x = low = v = np.zeros((self.columns, self.image.width))  # `low` is what rounding left out of x
         for _ in range(self.passes):
             y = x + (a / (1 + a) * (v - x) + low)
-            slope = self._gradient(mapped, y) + (self.strength * y + b)
-            v = self._within(v + a * (y - v) - a / self.strength * slope)
+            slope = self._sum_gradient(mapped, y) + (self.strength * y + b)
+            v = self._project_on_ball(v + a * (y - v) - a / self.strength * slope)
             step = a * (v - x) + low
             low, x = step - ((x + step) - x), x + step
-        return self._within(x) if within else np.zeros_like(x)  # more rows than there may be: a fixed vector
+        return self._project_on_ball(x) if within else np.zeros_like(x)  # more rows than there may be: a fixed vector
 
     @property
-    def _smoothness(self) -> float:
+    def _gradient_smoothness(self) -> float:
         return self.loss.curvature * self.rows + self.strength
 
     @property
-    def _momentum(self) -> float:
+    def _momentum_weight(self) -> float:
         # rounded down: a smoothness that is too large does no harm
-        return math.sqrt(self.strength / self._smoothness) * (1 - 2.0**-40)
+        return math.sqrt(self.strength / self._gradient_smoothness) * (1 - 2.0**-40)
 
-    def _within(self, theta: Floats) -> Floats:
+    def _project_on_ball(self, theta: Floats) -> Floats:
         """Projected onto the ball."""
         lengths = np.sqrt((theta * theta).sum(axis=1, keepdims=True))
         return np.asarray(theta * np.minimum(1.0, self.radius / np.maximum(lengths, 1e-300)))
 
-    def _gradient(self, rows: Rows, theta: Floats) -> Floats:
+    def _sum_gradient(self, rows: Rows, theta: Floats) -> Floats:
         """Σ slope·u over the rows, the sums exact."""
-        slopes, limit = Slopes(self.loss, self.columns, *words_of(theta)), float(GRID.limit)
-        query = Gradient(_coordinates, slopes, limit, left_norm=limit, bits=BITS, box=True, name="gradient")
+        slopes, limit = SlopeWords(self.loss, self.columns, *split_words(theta)), float(GRID.limit)
+        query = GradientSum(_row_vectors, slopes, limit, left_norm=limit, bits=BITS, box=True, name="gradient")
         total = rows.sum(query).astype(np.float64).T
         return np.asarray((total[: self.columns] + total[self.columns :] * UNIT) * UNIT**2)
 
 
-class Gradient(BoundedSum):
+class GradientSum(BoundedSum):
     """The sum of u ⊗ (slopes in two words), as `BoundedSum` defines it; quicker, as both are on their grids already."""
 
     def __call__(self, batch: Batch) -> Ints:
         """The total of a batch, exact."""
-        assert isinstance(self.right, Slopes) and batch.share is None
-        z, lines = whole(batch), self.right.whole(batch)
+        assert isinstance(self.right, SlopeWords) and batch.share is None
+        z, lines = integer_rows(batch), self.right.integer_slopes(batch)
         total = np.zeros((len(z), len(lines)), dtype=np.int64)
         for start in range(0, len(batch), CHUNK):
             some = slice(start, start + CHUNK)
-            total += _products(z[:, some], lines[:, some]).astype(np.int64)
+            total += _multiply_lines(z[:, some], lines[:, some]).astype(np.int64)
         return total
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes:
+class SlopeWords:
     """The slope of each row's loss in two words of 20 bits, per class: on the grid, and what is left, 2^20 times finer.
 
     The score u·θ is made of two products of whole numbers, exact in any order, so the slope is a row's own.
@@ -130,11 +130,11 @@ class Slopes:
 
     def __call__(self, batch: Batch) -> Floats:
         """First the first words of all classes, then the second."""
-        return np.asarray(self.whole(batch).T * UNIT)
+        return np.asarray(self.integer_slopes(batch).T * UNIT)
 
-    def whole(self, batch: Batch) -> Floats:
+    def integer_slopes(self, batch: Batch) -> Floats:
         """The same in whole numbers, one line each."""
-        score, sign = self._scores(whole(batch)), self._signs(batch)
+        score, sign = self._compute_scores(integer_rows(batch)), self._class_signs(batch)
         score *= sign
         slope = self.loss.slope(score)
         slope *= sign
@@ -147,7 +147,7 @@ class Slopes:
         np.rint(slope, out=low)
         return made
 
-    def _scores(self, z: Floats) -> Floats:
+    def _compute_scores(self, z: Floats) -> Floats:
         if self.columns > 1:  # all products in one reading of the rows
             both = np.concatenate(self.words) @ z
             high, low = both[: self.columns], both[self.columns :]
@@ -158,21 +158,21 @@ class Slopes:
         high += low
         return np.asarray(high)
 
-    def _signs(self, batch: Batch) -> Floats:
+    def _class_signs(self, batch: Batch) -> Floats:
         assert batch.y is not None
         wanted = np.arange(float(self.columns)) if self.columns > 1 else np.ones(1)
-        made: Floats = batch.make_once(("signs", self.columns), lambda: _signs(batch.y, wanted))
+        made: Floats = batch.make_once(("signs", self.columns), lambda: _match_signs(batch.y, wanted))
         return made
 
 
-def _products(z: Floats, lines: Floats) -> Floats:
+def _multiply_lines(z: Floats, lines: Floats) -> Floats:
     """Of every coordinate with every line; for two lines a vector at a time is quicker."""
     if len(lines) > 2:
         return np.asarray((lines @ z.T).T)
     return np.stack([z @ line for line in lines], axis=1)
 
 
-def words_of(theta: Floats) -> tuple[tuple[Floats, ...], tuple[float, ...]]:
+def split_words(theta: Floats) -> tuple[tuple[Floats, ...], tuple[float, ...]]:
     """θ as two matrices of whole numbers, times a unit each: the products with u are exact."""
     words, units = [], []
     for _ in range(2):
@@ -184,7 +184,7 @@ def words_of(theta: Floats) -> tuple[tuple[Floats, ...], tuple[float, ...]]:
     return tuple(words), tuple(units)
 
 
-def whole(batch: Batch) -> Floats:
+def integer_rows(batch: Batch) -> Floats:
     """The u of each row in whole numbers, one coordinate after the other; zero where the target is missing."""
     made: Floats = batch.make_once(
         "whole", lambda: np.ascontiguousarray(np.where(batch.missing_targets, 0.0, batch.X.T))
@@ -192,14 +192,14 @@ def whole(batch: Batch) -> Floats:
     return made
 
 
-def _each(batch: Batch) -> NDArray[np.int64]:
+def _code_counted_rows(batch: Batch) -> NDArray[np.int64]:
     """Rows whose u is not zero: those that count."""
     return np.where((batch.X != 0).any(axis=1), 0, -1)
 
 
-def _coordinates(batch: Batch) -> Floats:
+def _row_vectors(batch: Batch) -> Floats:
     return batch.X
 
 
-def _signs(y: NDArray[Any] | None, wanted: Floats) -> Floats:
+def _match_signs(y: NDArray[Any] | None, wanted: Floats) -> Floats:
     return np.where(y == wanted[:, None], 1.0, -1.0)

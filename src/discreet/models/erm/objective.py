@@ -22,10 +22,10 @@ from discreet.mechanisms.gaussian import add_gaussian
 from discreet.mechanisms.keystream import Keystream
 from discreet.mechanisms.norm import add_norm
 from discreet.models.erm.accelerated import Minimiser
-from discreet.models.erm.output import noised
-from discreet.models.erm.passes import capped, refuse_weak
-from discreet.models.erm.problem import WEAKEST, Objective, Unit, columns_of, moved
-from discreet.models.erm.row_limit import FOR_COUNT_APART, counting, limit
+from discreet.models.erm.output import add_coefficient_noise
+from discreet.models.erm.passes import cap_passes, refuse_weak_penalty
+from discreet.models.erm.problem import WEAKEST, Objective, UnitVectors, count_changed_rows, count_columns
+from discreet.models.erm.row_limit import FOR_COUNT_APART, limit_rows, plan_count
 
 Floats = NDArray[np.float64]
 
@@ -71,91 +71,94 @@ def objective(task: Task, objective: Objective) -> Floats:
     """
     if task.budget.pure:
         raise ValueError("Objective perturbation with Gaussian noise needs delta > 0. Hint: method='objective-pure'.")
-    refuse_weak(task, objective)
-    bounds, shares, events, strength = _shares(task, objective)
+    refuse_weak_penalty(task, objective)
+    bounds, shares, events, strength = _deal_shares(task, objective)
 
     # BOUND: rows in the unit ball
-    image, columns = Unit.by(bounds), len(events) - 1
+    image, columns = UnitVectors.from_bounds(bounds), len(events) - 1
 
     # SUMMARISE and PRIVATISE: how many rows there may be; the minimum of the noised objective, inside the curator; then
     # noise for its error
-    rows, shares = limit(task, shares)
-    scale = _multiplier(events[0])
+    rows, shares = limit_rows(task, shares)
+    scale = _minimum_multiplier(events[0])
     minimiser = Minimiser(
         image,
         objective.loss,
         columns,
         strength,
         float(objective.radius),
-        finest(scale, strength, _noise(events[-1])),
+        finest_tolerance(scale, strength, _gaussian_multiplier(events[-1])),
         rows,
         push=scale * (math.sqrt(image.width) + TAIL),
-        blur=math.sqrt(image.width) * _unit(scale),
+        blur=math.sqrt(image.width) * _grid_unit(scale),
     )
-    noisy = PerturbedMinimum("coefficients", capped(minimiser, task, objective), events)
+    noisy = PerturbedMinimum("coefficients", cap_passes(minimiser, task, objective), events)
     return np.asarray(task.curator.run(noisy, *shares).value)
 
 
-def _shares(task: Task, objective: Objective) -> tuple[Bounds, tuple[Share, ...], tuple[Event, ...], float]:
+def _deal_shares(task: Task, objective: Objective) -> tuple[Bounds, tuple[Share, ...], tuple[Event, ...], float]:
     """Bounds, shares, what the first of them pay for (a minimum for each class, noise), and Λ."""
-    _refuse_faint(task, objective, inner(Approximate(task.budget.epsilon, task.budget.delta), task.budget).epsilon)
+    _refuse_exhausting(
+        task, objective, add_remove_budget(Approximate(task.budget.epsilon, task.budget.delta), task.budget).epsilon
+    )
     if task.classes is not None and task.budget.neighbours == "add-remove" and task.curator.group == 1:
-        strength, parts = _parts(task, objective, task.budget, columns_of(len(task.classes)))
-        bounds, shares = task.deal(*parts, *counting(task))
+        strength, parts = _plan_parts(task, objective, task.budget, count_columns(len(task.classes)))
+        bounds, shares = task.deal(*parts, *plan_count(task))
         return bounds, shares, tuple(task.curator.buys(share) for share in shares[: len(parts)]), strength
-    bounds, shares = task.deal(approximate(1 - FOR_COUNT_APART), *counting(task, FOR_COUNT_APART))
+    bounds, shares = task.deal(approximate(1 - FOR_COUNT_APART), *plan_count(task, FOR_COUNT_APART))
     paid = task.curator.buys(shares[0])
     assert isinstance(paid, Approximate)
-    budget = inner(paid, task.budget)
-    strength, parts = _parts(task, objective, budget, columns_of(len(bounds.classes or ())))
+    budget = add_remove_budget(paid, task.budget)
+    strength, parts = _plan_parts(task, objective, budget, count_columns(len(bounds.classes or ())))
     return bounds, shares, deal(budget.split(*parts)[0].plan), strength
 
 
-def _parts(task: Task, objective: Objective, budget: Budget, columns: int) -> tuple[float, list[float | Part]]:
+def _plan_parts(task: Task, objective: Objective, budget: Budget, columns: int) -> tuple[float, list[float | Part]]:
     """Λ and the parts of a plan."""
-    enough = rule(budget, objective.loss.curvature, columns, task.width)
-    strength = _strong(task, objective, enough, budget.epsilon / columns)
+    enough = choose_penalty(budget, objective.loss.curvature, columns, task.width)
+    strength = _choose_strength(task, objective, enough, budget.epsilon / columns)
     excess = math.log1p(objective.loss.curvature / strength)
     return strength, [*[minimum((1 - FOR_ERROR) / columns, excess)] * columns, inside(FOR_ERROR)]
 
 
-def _strong(task: Task, objective: Objective, enough: float, each: float) -> float:
+def _choose_strength(task: Task, objective: Objective, enough: float, each: float) -> float:
     """Λ as given; `enough` if none is, or, as it may be too late to refuse, if its excess takes all a class has."""
     if objective.strength is None:
         return enough
-    if not _faint(task, objective, each):
+    if not _exhausts_epsilon(task, objective, each):
         return float(objective.strength)
     task.note(f"the penalty was raised to Λ = {enough:.3g}, as the excess of the one given takes all of ε")
     return enough
 
 
-def _faint(task: Task, objective: Objective, each: float) -> bool:
+def _exhausts_epsilon(task: Task, objective: Objective, each: float) -> bool:
     """Whether the excess of the Λ given takes all of the ε that a class has."""
     assert objective.strength is not None
     return math.log1p(objective.loss.curvature / objective.strength) >= each * (1 - 1e-6)
 
 
-def _refuse_faint(task: Task, objective: Objective, epsilon: float) -> None:
+def _refuse_exhausting(task: Task, objective: Objective, epsilon: float) -> None:
     """Raise, before anything is charged, where the excess of a given Λ surely takes all of ε."""
-    curvature, each = objective.loss.curvature, epsilon / columns_of(len(task.classes or (0, 1)))
-    if objective.strength is not None and _faint(task, objective, each):
+    curvature, each = objective.loss.curvature, epsilon / count_columns(len(task.classes or (0, 1)))
+    if objective.strength is not None and _exhausts_epsilon(task, objective, each):
         raise ValueError(
             f"The `strength` must be larger than {curvature / math.expm1(each):.3g} for this epsilon: the excess of a "
             f"minimum, log(1 + {curvature:g}/strength), is a part of ε that no noise takes away, and a class has "
-            f"{each:.3g}. Got {objective.strength!r}. Hint: {_enough(each, curvature):.3g}, or None for a public rule."
+            f"{each:.3g}. Got {objective.strength!r}. Hint: {_strength_for_excess(each, curvature):.3g}, or None for a "
+            "public rule."
         )
 
 
-def finest(scale: float, strength: float, noise: float) -> float:
+def finest_tolerance(scale: float, strength: float, noise: float) -> float:
     """The tolerance whose noise, of so many sensitivities, is a hundredth of what the random term does at most.
 
-    >>> finest(4.0, 3.0, 40.0) == 4 / 3 / 100 / 80
+    >>> finest_tolerance(4.0, 3.0, 40.0) == 4 / 3 / 100 / 80
     True
     """
     return min(max(scale / strength / 100 / (2 * noise), 2.0**-16), 2.0**-8)
 
 
-def inner(paid: Approximate, budget: Budget) -> Budget:
+def add_remove_budget(paid: Approximate, budget: Budget) -> Budget:
     """What may be spent for add-remove neighbours where so much was paid.
 
     To replace a row is to remove one and to add one: of an (ε, δ) promise remains (2ε, (1 + e^ε)δ).
@@ -166,17 +169,17 @@ def inner(paid: Approximate, budget: Budget) -> Budget:
     return Budget.derive(half, paid.delta * math.exp(-half) / 2 * (1 - 1e-12))
 
 
-def rule(budget: Budget, curvature: float, columns: int, width: int) -> float:
+def choose_penalty(budget: Budget, curvature: float, columns: int, width: int) -> float:
     """Λ for a budget: the excess takes at most 15% of ε, and the random term is pushing by 10 at most, about.
 
-    >>> round(rule(Budget(1.0, 1e-6), 0.25, 1, 64), 2)
+    >>> round(choose_penalty(Budget(1.0, 1e-6), 0.25, 1, 64), 2)
     3.38
     """
     noise = math.sqrt(columns * width) / gauss.mu_of(budget.epsilon, budget.delta)
-    return max(_enough(budget.epsilon / columns, curvature), noise / REACH, WEAKEST)
+    return max(_strength_for_excess(budget.epsilon / columns, curvature), noise / REACH, WEAKEST)
 
 
-def _enough(budget: float, curvature: float) -> float:
+def _strength_for_excess(budget: float, curvature: float) -> float:
     """The Λ whose excess takes 15% of ε."""
     return curvature / math.expm1(min(FOR_EXCESS * budget, 30.0))
 
@@ -200,22 +203,24 @@ def objective_pure(task: Task, objective: Objective) -> Floats:
     """
     if not task.budget.pure:
         raise ValueError("Pure objective perturbation is for delta = 0. Hint: method='objective'.")
-    counting(task)  # raises where no limit is public
-    refuse_weak(task, objective)
-    _refuse_faint(task, objective, task.budget.epsilon)
+    plan_count(task)  # raises where no limit is public
+    refuse_weak_penalty(task, objective)
+    _refuse_exhausting(task, objective, task.budget.epsilon)
     bounds, (first, second) = task.deal(inside(radial(1 - FOR_ERROR_PURE)), inside(radial(FOR_ERROR_PURE)))
     events = task.curator.buys(first), task.curator.buys(second)
-    columns, epsilons = columns_of(len(bounds.classes or ())), [_epsilon(event) for event in events]
+    columns, epsilons = count_columns(len(bounds.classes or ())), [_pure_epsilon(event) for event in events]
 
     # BOUND: rows in the unit ball
-    image = Unit.by(bounds)
+    image = UnitVectors.from_bounds(bounds)
 
     # SUMMARISE and PRIVATISE: as above
     curvature, each = objective.loss.curvature, epsilons[0] / columns
-    noise = moved(task.budget) * image.width / each
-    strength = _strong(task, objective, max(_enough(each, curvature), noise / REACH, WEAKEST), each)
-    rate = rate_of(each, curvature / strength, task.budget)
-    fine = finest(1 / rate, strength, 1 / epsilons[1])
+    noise = count_changed_rows(task.budget) * image.width / each
+    strength = _choose_strength(
+        task, objective, max(_strength_for_excess(each, curvature), noise / REACH, WEAKEST), each
+    )
+    rate = noise_rate(each, curvature / strength, task.budget)
+    fine = finest_tolerance(1 / rate, strength, 1 / epsilons[1])
     exponent = epsilons[1] * objective.radius / fine + RARE + math.log(columns)
     minimiser = Minimiser(
         image,
@@ -224,17 +229,17 @@ def objective_pure(task: Task, objective: Objective) -> Floats:
         strength,
         float(objective.radius),
         fine,
-        limit(task, ())[0],
+        limit_rows(task, ())[0],
         push=2 * (image.width + exponent) / rate,
-        blur=math.sqrt(image.width) * _unit(1 / rate),
+        blur=math.sqrt(image.width) * _grid_unit(1 / rate),
     )
-    noisy = PerturbedMinimum("coefficients", capped(minimiser, task, objective), events)
+    noisy = PerturbedMinimum("coefficients", cap_passes(minimiser, task, objective), events)
     return np.asarray(task.curator.run(noisy, first, second).value)
 
 
-def rate_of(each: float, excess: float, budget: Budget) -> float:
+def noise_rate(each: float, excess: float, budget: Budget) -> float:
     """The r of b's density, of what a class may spend; rounded down."""
-    return (each * (1 - 2.0**-40) - math.log1p(excess)) / moved(budget) * (1 - 2.0**-50)
+    return (each * (1 - 2.0**-40) - math.log1p(excess)) / count_changed_rows(budget) * (1 - 2.0**-50)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,39 +276,39 @@ class PerturbedMinimum(Inside):
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """The coefficients; the deviation of what is random in them would tell of the rows."""
         minimiser = self.minimiser
-        theta = minimiser(rows, np.stack([self._term(k, budget, rng) for k in range(minimiser.columns)]))
-        return noised(theta, 2 * Fraction(minimiser.tolerance), self.events[-1], rng)[0], None
+        theta = minimiser(rows, np.stack([self._draw_term(k, budget, rng) for k in range(minimiser.columns)]))
+        return add_coefficient_noise(theta, 2 * Fraction(minimiser.tolerance), self.events[-1], rng)[0], None
 
-    def _term(self, k: int, budget: Budget, rng: Keystream) -> Floats:
+    def _draw_term(self, k: int, budget: Budget, rng: Keystream) -> Floats:
         """The random b of a class: drawn on a fine grid, so within `blur` of a real one."""
         zeros, first = np.zeros(self.minimiser.image.width, dtype=np.int64), self.events[0]
         if isinstance(first, Minimum):
             event = self.events[k]
-            unit = _unit(_multiplier(event))
-            drawn = add_gaussian(zeros, 1 / Fraction(unit), Gaussian(_multiplier(event)), rng)
+            unit = _grid_unit(_minimum_multiplier(event))
+            drawn = add_gaussian(zeros, 1 / Fraction(unit), Gaussian(_minimum_multiplier(event)), rng)
         else:
-            each, excess = _epsilon(first) / self.minimiser.columns, self.minimiser.loss.curvature
-            rate = rate_of(each, excess / self.minimiser.strength, budget)
-            unit = _unit(1 / rate)
+            each, excess = _pure_epsilon(first) / self.minimiser.columns, self.minimiser.loss.curvature
+            rate = noise_rate(each, excess / self.minimiser.strength, budget)
+            unit = _grid_unit(1 / rate)
             drawn = add_norm(zeros, 1 / Fraction(unit), rate, rng)
         return np.asarray(drawn.astype(np.float64) * unit)
 
 
-def _unit(scale: float) -> float:
+def _grid_unit(scale: float) -> float:
     """The grid of a random term: a power of two, at most 2^-39 of its scale."""
     return math.ldexp(1.0, math.frexp(scale)[1] - FINE)
 
 
-def _noise(event: Event) -> float:
+def _gaussian_multiplier(event: Event) -> float:
     assert isinstance(event, Gaussian)
     return event.noise_multiplier
 
 
-def _multiplier(event: Event) -> float:
+def _minimum_multiplier(event: Event) -> float:
     assert isinstance(event, Minimum)
     return event.noise_multiplier
 
 
-def _epsilon(event: Event) -> float:
+def _pure_epsilon(event: Event) -> float:
     assert isinstance(event, Pure)
     return event.epsilon

@@ -18,9 +18,9 @@ from discreet.engines import Rows
 from discreet.events import Event, Gaussian, Pure
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.erm.accelerated import Minimiser
-from discreet.models.erm.passes import capped, refuse_weak
-from discreet.models.erm.problem import WEAKEST, Objective, Unit, columns_of, moved
-from discreet.models.erm.row_limit import FOR_COUNT, counting, limit
+from discreet.models.erm.passes import cap_passes, refuse_weak_penalty
+from discreet.models.erm.problem import WEAKEST, Objective, UnitVectors, count_changed_rows, count_columns
+from discreet.models.erm.row_limit import FOR_COUNT, limit_rows, plan_count
 
 Floats = NDArray[np.float64]
 
@@ -55,29 +55,29 @@ def output(task: Task, objective: Objective) -> Floats:
     ----------
     Chaudhuri, Monteleoni & Sarwate, "Differentially private empirical risk minimization", JMLR 2011, algorithm 1.
     """
-    refuse_weak(task, objective)
-    bounds, shares = task.deal(inside(radial(1 - FOR_COUNT)), *counting(task))
-    columns, event = columns_of(len(bounds.classes or ())), task.curator.buys(shares[0])
+    refuse_weak_penalty(task, objective)
+    bounds, shares = task.deal(inside(radial(1 - FOR_COUNT)), *plan_count(task))
+    columns, event = count_columns(len(bounds.classes or ())), task.curator.buys(shares[0])
 
     # BOUND: rows in the unit ball
-    image = Unit.by(bounds)
+    image = UnitVectors.from_bounds(bounds)
 
     # SUMMARISE and PRIVATISE: how many rows there may be; the minimum, inside the curator; then noise
-    rows, (share,) = limit(task, shares)
-    noise = moved(task.budget) * length(event, columns, image.width)
+    rows, (share,) = limit_rows(task, shares)
+    noise = count_changed_rows(task.budget) * noise_length(event, columns, image.width)
     strength = float(objective.strength or max(noise / LENGTH, WEAKEST))
-    radius, finest = float(objective.radius), tolerance(strength)
+    radius, finest = float(objective.radius), minimum_tolerance(strength)
     minimiser = Minimiser(image, objective.loss, columns, strength, radius, finest, rows)
-    noisy = NoisyMinimum("coefficients", capped(minimiser, task, objective))
+    noisy = NoisyMinimum("coefficients", cap_passes(minimiser, task, objective))
     return np.asarray(task.curator.run(noisy, share).value)
 
 
-def tolerance(strength: float) -> float:
+def minimum_tolerance(strength: float) -> float:
     """How exact a minimum should be where one row moves it by 1/Λ."""
     return min(max(SLIGHT / strength, 2.0**-16), 2.0**-8)
 
 
-def length(event: Event, columns: int, width: int) -> float:
+def noise_length(event: Event, columns: int, width: int) -> float:
     """About how long the noise in a class's coefficients is, where one row moves those of each of `columns` by 1."""
     return deviation_of(event, columns * width) * math.sqrt(columns * width)
 
@@ -95,14 +95,14 @@ class NoisyMinimum(Inside):
         """The coefficients plus noise of their sensitivity."""
         minimiser = self.minimiser
         theta = minimiser(rows, np.zeros((minimiser.columns, minimiser.image.width)))
-        return noised(theta, self.sensitivity(budget), event, rng)
+        return add_coefficient_noise(theta, self.sensitivity(budget), event, rng)
 
     def sensitivity(self, budget: Budget) -> Fraction:
         """How far the coefficients of a class can move, the tolerance of the minimum on both sides."""
-        return moved(budget) / Fraction(self.minimiser.strength) + 2 * Fraction(self.minimiser.tolerance)
+        return count_changed_rows(budget) / Fraction(self.minimiser.strength) + 2 * Fraction(self.minimiser.tolerance)
 
 
-def noised(theta: Floats, each: Fraction, event: Event, rng: Keystream) -> tuple[Floats, float]:
+def add_coefficient_noise(theta: Floats, each: Fraction, event: Event, rng: Keystream) -> tuple[Floats, float]:
     """Coefficients with noise, where those of every line can move by `each`; and its deviation."""
     assert isinstance(event, Gaussian | Pure)  # noise of the ℓ2 norm
     sensitivity = each * (math.isqrt((len(theta) << 64) - 1) + 1) / 2**32  # all lines together: √(their number)

@@ -52,18 +52,18 @@ class Objective:
                 raise ValueError(f"The `{name}` must be a number within 2^-20 and 2^40. Got {value!r}.")
 
 
-def moved(budget: Budget) -> int:
+def count_changed_rows(budget: Budget) -> int:
     """How many rows' gradients neighbours differ by: one is added or removed; or one removed and one added."""
     return 2 if budget.neighbours == "replace-one" else 1
 
 
-def columns_of(classes: int) -> int:
+def count_columns(classes: int) -> int:
     """How many sets of coefficients: one for two classes, else one of each class against the rest."""
     return classes if classes > 2 else 1
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
+class UnitVectors:
     """The image u = (z, 1)/‖(z, 1)‖ of a row, in whole numbers of 2^-20: a vector of length at most 1.
 
     Each z is a feature scaled into [-1, 1] by its bounds; one of bounds 0 and 1 stays as it is, so that indicators
@@ -77,7 +77,7 @@ class Unit:
     rows: Scaled
 
     @classmethod
-    def by(cls, bounds: Bounds) -> Unit:
+    def from_bounds(cls, bounds: Bounds) -> UnitVectors:
         """Features scaled by these bounds."""
         asis = (bounds.lower == 0) & (bounds.upper == 1)
         scale, shift = np.where(asis, 1.0, 1 / bounds.half), np.where(asis, 0.0, -bounds.centre / bounds.half)
@@ -90,24 +90,24 @@ class Unit:
 
     def __call__(self, batch: Batch) -> Floats:
         """One vector per row."""
-        z = self._vectors(batch)
-        z *= GRID.limit / self._lengths(z)
+        z = self._row_vectors(batch)
+        z *= GRID.limit / self._vector_lengths(z)
         return GRID.quantise(z.T, 2)[0].T
 
-    def lengths(self, X: Floats) -> Floats:
+    def row_lengths(self, X: Floats) -> Floats:
         """‖(z, 1)‖ of each row."""
-        return self._lengths(self._vectors(Batch(X)))
+        return self._vector_lengths(self._row_vectors(Batch(X)))
 
-    def units(self, theta: Floats) -> tuple[Any, Any]:
+    def to_data_units(self, theta: Floats) -> tuple[Any, Any]:
         """Coefficients and intercepts in the units of the data: of θ·(z, 1), which is ‖(z, 1)‖ times θ·u."""
         coef = theta[:, :-1] * self.rows.scale
         return coef, theta[:, -1] + theta[:, :-1] @ self.rows.shift
 
-    def _vectors(self, batch: Batch) -> Floats:
+    def _row_vectors(self, batch: Batch) -> Floats:
         z = np.empty((self.width, len(batch)))
         z[:-1], z[-1] = self.rows(batch).T, 1.0
         return z
 
     @staticmethod
-    def _lengths(z: Floats) -> Floats:
+    def _vector_lengths(z: Floats) -> Floats:
         return np.sqrt(halved(z * z))  # in a fixed order: a row's image is its own, bit for bit

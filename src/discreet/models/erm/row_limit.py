@@ -30,7 +30,7 @@ FOR_COUNT_APART = 0.03  # the same, where the rest of the plan is an (ε, δ), w
 FEW = "perhaps too few rows for this budget, as their noisy count has it: what was learnt may be mostly noise"
 
 
-def counting(task: Task, weight: float = FOR_COUNT) -> list[Part]:
+def plan_count(task: Task, weight: float = FOR_COUNT) -> list[Part]:
     """What the limit costs, as the last part of a plan: nothing, where the number of rows is public."""
     if task.n is not None:
         if task.n > MOST:
@@ -45,7 +45,7 @@ def counting(task: Task, weight: float = FOR_COUNT) -> list[Part]:
     return [inside(weight)]
 
 
-def limit(task: Task, shares: tuple[Share, ...]) -> tuple[float, tuple[Share, ...]]:
+def limit_rows(task: Task, shares: tuple[Share, ...]) -> tuple[float, tuple[Share, ...]]:
     """A limit that holds for the rows and for neighbours of them, and the shares but that of the count."""
     group = task.curator.group
     if task.n is not None:
@@ -54,10 +54,10 @@ def limit(task: Task, shares: tuple[Share, ...]) -> tuple[float, tuple[Share, ..
     count = task.curator.run(NoisyCount("count"), share)
     if float(count.value) < TOO_FEW * noise_multiplier(task.budget.epsilon, task.budget.delta):
         task.note(FEW)
-    return above(count, group), tuple(rest)
+    return bound_rows(count, group), tuple(rest)
 
 
-def above(count: Release, group: int = 1) -> float:
+def bound_rows(count: Release, group: int = 1) -> float:
     """The rows and `group` more are so many, or fewer, for all that can be told: `mechanisms/proofs/erm.md`, 3."""
     return float(max(1, math.ceil(float(count.value) + SURE * float(count.std) * (1 + 1e-9)) + 2 * group))
 
@@ -75,11 +75,11 @@ class NoisyCount(Inside):
         assert isinstance(event, Gaussian)
         noise = event.noise_multiplier
         fine = max(0, FINE - math.frexp(noise)[1])
-        total = int(rows.sum(BoundedSum(OneHot(_there, 1), name=self.name))[0])
+        total = int(rows.sum(BoundedSum(OneHot(_code_whole_rows, 1), name=self.name))[0])
         (noisy,) = add_gaussian([total << fine], 1 << fine, event, rng)
         return math.ldexp(float(noisy), -fine), noise
 
 
-def _there(batch: Batch) -> NDArray[np.int64]:
+def _code_whole_rows(batch: Batch) -> NDArray[np.int64]:
     """Rows without anything missing: the others count for nothing."""
     return np.where(missing(batch), -1, 0)

@@ -17,10 +17,10 @@ from discreet.engines import Rows
 from discreet.events import Approximate, Event, Pure
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.erm.accelerated import Minimiser
-from discreet.models.erm.output import NoisyMinimum, tolerance
-from discreet.models.erm.passes import capped
-from discreet.models.erm.problem import UNIT, WEAKEST, Objective, Unit, columns_of, moved
-from discreet.models.erm.row_limit import FOR_COUNT_APART, counting, limit
+from discreet.models.erm.output import NoisyMinimum, minimum_tolerance
+from discreet.models.erm.passes import cap_passes
+from discreet.models.erm.problem import UNIT, WEAKEST, Objective, UnitVectors, count_changed_rows, count_columns
+from discreet.models.erm.row_limit import FOR_COUNT_APART, limit_rows, plan_count
 from discreet.models.kernels.public_points import ROUNDS, Farthest, rounds_of
 from discreet.models.svm import LinearSVC
 from discreet.query import Batch
@@ -59,20 +59,22 @@ class PointwiseSVC(LinearSVC):
 
     def _find_coefficients(self, task: Task, objective: Objective) -> Floats:
         main: Any = radial if task.budget.pure else approximate
-        bounds, shares = task.deal(inside(main(1 - FOR_COUNT_APART)), *counting(task, FOR_COUNT_APART))
-        columns, radius = columns_of(len(bounds.classes or ())), float(objective.radius)
+        bounds, shares = task.deal(inside(main(1 - FOR_COUNT_APART)), *plan_count(task, FOR_COUNT_APART))
+        columns, radius = count_columns(len(bounds.classes or ())), float(objective.radius)
 
         # BOUND: rows in the unit ball, the public points among them
-        image = Unit.by(bounds)
+        image = UnitVectors.from_bounds(bounds)
         points = image(Batch(np.asarray(self.candidates, np.float64))) * UNIT
         farthest = Farthest(points, self.rounds * columns, math.sqrt(image.width), columns)
 
         # SUMMARISE and PRIVATISE: how many rows there may be; the minimum, inside the curator; then points, and scores
-        rows, (share,) = limit(task, shares)
-        noise = moved(task.budget) * deviation_of(rounds_of(task.curator.buys(share), farthest.rounds)[1], 1)
+        rows, (share,) = limit_rows(task, shares)
+        noise = count_changed_rows(task.budget) * deviation_of(
+            rounds_of(task.curator.buys(share), farthest.rounds)[1], 1
+        )
         strength = max(noise / NOISE, WEAKEST)
-        exact = Minimiser(image, objective.loss, columns, strength, radius, tolerance(strength), rows)
-        picked = task.curator.run(FarthestMargins("points", capped(exact, task, objective), farthest), share).value
+        exact = Minimiser(image, objective.loss, columns, strength, radius, minimum_tolerance(strength), rows)
+        picked = task.curator.run(FarthestMargins("points", cap_passes(exact, task, objective), farthest), share).value
 
         # SOLVE: the guess that fits them
         return farthest.guess(picked)

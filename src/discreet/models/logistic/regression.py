@@ -14,7 +14,7 @@ from discreet.budget import Budget
 from discreet.curator.task import Task
 from discreet.errors import NotSupported
 from discreet.models import erm
-from discreet.models.erm.problem import Unit
+from discreet.models.erm.problem import UnitVectors
 from discreet.models.logistic import auto
 from discreet.models.logistic.gradient_descent import fit_gradient_descent
 from discreet.models.logistic.quadratic import fit_quadratic
@@ -99,7 +99,7 @@ class LogisticRegression(LinearClassifier):
 
     wider_hint = '; or method="objective" (delta > 0) or "objective-pure", which take any number'
     narrow_: Bounds | None = field(init=False)
-    _unit: Unit | None = field(init=False)
+    _unit: UnitVectors | None = field(init=False)
 
     method: Method = "auto"
     fit_intercept: bool = True
@@ -157,8 +157,8 @@ class LogisticRegression(LinearClassifier):
 
     def _fit_minimum(self, task: Task, method: Callable[[Task, erm.Objective], Any]) -> None:
         theta = method(task, erm.Objective(erm.Logistic()))
-        self._unit = unit = Unit.by(self.bounds_)
-        self.coef_, self.intercept_ = unit.units(theta)
+        self._unit = unit = UnitVectors.from_bounds(self.bounds_)
+        self.coef_, self.intercept_ = unit.to_data_units(theta)
 
     def _fit_by_lots(self, task: Task) -> None:
         names = "epsilon", "delta", "fit_intercept", "neighbours", "unit", "max_rows_per_unit", "n", "bounds", "classes"
@@ -170,4 +170,4 @@ class LogisticRegression(LinearClassifier):
 
     def _measure_lengths(self, X: Any) -> Any:
         """The length of the scaled row, for the three minima, which are trained on rows of length 1."""
-        return None if self._unit is None else self._unit.lengths(X)
+        return None if self._unit is None else self._unit.row_lengths(X)

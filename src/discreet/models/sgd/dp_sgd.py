@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.budget import Lot
 from discreet.curator import Curator
-from discreet.models.sgd.row_gradients import UNIT, Design
+from discreet.models.sgd.row_gradients import UNIT, RowGradients
 from discreet.models.sgd.schedule import Descent
 from discreet.query import BoundedSum
 from discreet.release import Release
@@ -26,7 +26,7 @@ LEAST, MOST = 2.0**-10, 4.0  # and how far it may go
 
 
 @dataclass
-class Size:
+class LotSize:
     """The expected number of rows of a lot: public, or the mean of noisy counts so far.
 
     Early on a mean of few counts may be far too low, and a step far too long: one deviation of its noise is added.
@@ -37,17 +37,17 @@ class Size:
     noise: float = 0.0
     counts: int = 0
 
-    def count(self, rows: float, std: float) -> None:
+    def add_count(self, rows: float, std: float) -> None:
         """One more noisy count."""
         self.total, self.noise, self.counts = self.total + rows, std, self.counts + 1
 
     @property
-    def value(self) -> float:
+    def expected_rows(self) -> float:
         """What to divide a sum of gradients by; at least one row.
 
-        >>> size = Size(None)
-        >>> size.count(90.0, 20.0)
-        >>> size.value
+        >>> size = LotSize(None)
+        >>> size.add_count(90.0, 20.0)
+        >>> size.expected_rows
         110.0
         """
         if self.public is not None:
@@ -55,7 +55,7 @@ class Size:
         return max(self.total / self.counts, 0.0) + max(self.noise / math.sqrt(self.counts), 1.0)
 
     @property
-    def surely(self) -> float:
+    def least_rows(self) -> float:
         """At least about so many rows: two deviations below what is known."""
         if self.public is not None:
             return max(self.public, 1.0)
@@ -63,7 +63,7 @@ class Size:
 
 
 @dataclass
-class Clip:
+class GradientClip:
     """The norm that gradients are clipped to: fixed, or moved towards a quantile of their norms.
 
     After each step the noisy share b of gradients within it moves it by a factor exp(-PULL·(b - QUANTILE)).
@@ -76,11 +76,11 @@ class Clip:
     norm: float
     adaptive: bool = False
 
-    def move(self, within: float, size: float) -> None:
+    def move_norm(self, within: float, size: float) -> None:
         """So many rows, noise included, of about `size` had gradients of at most this norm.
 
-        >>> clip = Clip(1.0, adaptive=True)
-        >>> clip.move(100.0, 100.0)
+        >>> clip = GradientClip(1.0, adaptive=True)
+        >>> clip.move_norm(100.0, 100.0)
         >>> round(clip.norm, 3)
         0.905
         """
@@ -90,7 +90,7 @@ class Clip:
 
 
 @dataclass(frozen=True)
-class Lots:
+class LotDescent:
     """Descent by noisy gradients of Poisson lots (Abadi et al. 2016), every row's gradient clipped by itself.
 
     Notes
@@ -111,56 +111,58 @@ class Lots:
     """
 
     curator: Curator
-    design: Design
+    design: RowGradients
     lots: Sequence[Lot]
-    counted: bool
+    counts_rows: bool
 
-    def descend(self, descent: Descent, size: Size, clip: Clip, watch: Callable[[Descent], None]) -> None:
+    def descend(self, descent: Descent, size: LotSize, clip: GradientClip, watch: Callable[[Descent], None]) -> None:
         """Take all steps; `watch` is shown each noised iterate."""
         for lot in self.lots:
-            gradient, *rows = self._measure(lot, descent.theta, clip)
+            gradient, *rows = self._measure_lot(lot, descent.theta, clip)
             for noisy in rows:
-                if self.counted:
-                    size.count(float(noisy.value.sum()), float(noisy.std) * math.sqrt(noisy.value.size))
-                clip.move(float(noisy.value[0]), size.value)
-            descent.step(np.asarray(gradient.value) * (UNIT / size.value))
+                if self.counts_rows:
+                    size.add_count(float(noisy.value.sum()), float(noisy.std) * math.sqrt(noisy.value.size))
+                clip.move_norm(float(noisy.value[0]), size.expected_rows)
+            descent.step(np.asarray(gradient.value) * (UNIT / size.expected_rows))
             watch(descent)
 
-    def centre(self, lot: Lot, size: Size) -> Floats:
+    def estimate_centre(self, lot: Lot, size: LotSize) -> Floats:
         """About the mean of the scaled features, by one lot of rows that are not mapped yet."""
         first, *second = lot.shares
-        rows = [(self.design.count(), share, None) for share in second]
-        means, *counts = self.curator.sample(lot).measure_together((self.design.means(), first, None), *rows)
+        rows = [(self.design.count_rows(), share, None) for share in second]
+        means, *counts = self.curator.sample(lot).measure_together((self.design.sum_features(), first, None), *rows)
         for noisy in counts:
-            if self.counted:
-                size.count(float(noisy.value[0]), float(noisy.std))
-        return shrunk(np.asarray(means.value), float(means.std), size.value)
+            if self.counts_rows:
+                size.add_count(float(noisy.value[0]), float(noisy.std))
+        return shrink_feature_mean(np.asarray(means.value), float(means.std), size.expected_rows)
 
-    def _measure(self, lot: Lot, theta: Floats, clip: Clip) -> tuple[Release, ...]:
+    def _measure_lot(self, lot: Lot, theta: Floats, clip: GradientClip) -> tuple[Release, ...]:
         first, *second = lot.shares
-        wanted: list[Any] = [(self.design.gradient(theta, clip.norm), first, None)]
-        wanted += [(self._rows(theta, clip), share, None) for share in second]
+        wanted: list[Any] = [(self.design.sum_gradients(theta, clip.norm), first, None)]
+        wanted += [(self._count_query(theta, clip), share, None) for share in second]
         return self.curator.sample(lot).measure_together(*wanted)
 
-    def _rows(self, theta: Floats, clip: Clip) -> BoundedSum:
+    def _count_query(self, theta: Floats, clip: GradientClip) -> BoundedSum:
         """What to count: rows; if the clip is to move, those within it, and apart from them the others."""
         if not clip.adaptive:
-            return self.design.lengths()
-        return self.design.tally(theta, clip.norm, 2 if self.counted else 1)
+            return self.design.count_mapped_rows()
+        return self.design.count_norms(theta, clip.norm, 2 if self.counts_rows else 1)
 
 
-def shrunk(total: Floats, std: float, rows: float) -> Floats:
+def shrink_feature_mean(total: Floats, std: float, rows: float) -> Floats:
     """A mean of features in [-1, 1] from their noisy sum, shrunk to 0 as far as it may be noise (James and Stein).
 
-    >>> shrunk(np.array([50.0, -30.0]), 1.0, 100.0).round(2), shrunk(np.array([50.0, 30.0]), 60.0, 100.0)
-    (array([ 0.5, -0.3]), array([0., 0.]))
+    >>> shrink_feature_mean(np.array([50.0, -30.0]), 1.0, 100.0).round(2)
+    array([ 0.5, -0.3])
+    >>> shrink_feature_mean(np.array([50.0, 30.0]), 60.0, 100.0)
+    array([0., 0.])
     """
     mean = np.clip(total / rows, -1.0, 1.0)
     noise, seen = len(mean) * (std / rows) ** 2, float((mean * mean).sum())
     return mean * (max(0.0, 1.0 - noise / seen) if seen > 0 else 0.0)
 
 
-def gathered(parts: Sequence[Release]) -> list[Release]:
+def stack_releases(parts: Sequence[Release]) -> list[Release]:
     """Releases of many steps as one of each name, values stacked: what left, in one line of the receipt each."""
     found = []
     for name in dict.fromkeys(part.name for part in parts):

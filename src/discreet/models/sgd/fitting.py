@@ -15,10 +15,10 @@ from discreet.budget import Share, inside, radial
 from discreet.curator import Curator
 from discreet.curator.task import Task
 from discreet.curator.total_noise import deviation_of
-from discreet.models.sgd.dp_sgd import FOR_ROWS, Clip, Lots, Size, gathered, shrunk
-from discreet.models.sgd.options import Options
-from discreet.models.sgd.pure_passes import Passes, sizes_of
-from discreet.models.sgd.row_gradients import Design
+from discreet.models.sgd.dp_sgd import FOR_ROWS, GradientClip, LotDescent, LotSize, shrink_feature_mean, stack_releases
+from discreet.models.sgd.options import DescentOptions
+from discreet.models.sgd.pure_passes import BatchPasses, batch_sizes
+from discreet.models.sgd.row_gradients import RowGradients
 from discreet.models.sgd.schedule import Descent
 from discreet.progress import Bar
 
@@ -31,17 +31,17 @@ WHOLE = "every step read all rows: lots are drawn where bounds and classes are p
 NOISY = "the noise outweighs what the rows can say at this budget; more rows, fewer features or a larger epsilon help"
 
 
-Designed = Callable[[Bounds], Design]
-Watch = Callable[[Design, Descent], None]
+MakeGradients = Callable[[Bounds], RowGradients]
+Watch = Callable[[RowGradients, Descent], None]
 
 
-def see_rows(curator: Curator, design: Design) -> None:
+def map_rows(curator: Curator, design: RowGradients) -> None:
     """From here on rows as the design wants them: a map of each row by itself, held where memory allows."""
     curator.map(design.polar)
     curator.hold(np.float32)
 
 
-def begin_descent(options: Options, design: Design, steps: int) -> Descent:
+def begin_descent(options: DescentOptions, design: RowGradients, steps: int) -> Descent:
     """A descent at its start: all coefficients zero."""
     width = design.shape[0]
     schedule = replace(options.schedule, alpha=options.schedule.alpha / width)  # θ is √width times what is shrunk
@@ -49,13 +49,13 @@ def begin_descent(options: Options, design: Design, steps: int) -> Descent:
 
 
 @dataclass(frozen=True)
-class Found:
+class DescentResult:
     """What came of a descent: its end, the design its coefficients are of, and how long the noise of a step was.
 
     The noise is in units of the clip, of the mean gradient.
     """
 
-    design: Design
+    design: RowGradients
     descent: Descent
     noise: float
     notes: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Found:
         return (ADAPTED, *self.notes, *[NOISY] * faint)
 
 
-def descend(task: Task, designed: Designed, options: Options, watch: Watch) -> Found:
+def run_descent(task: Task, designed: MakeGradients, options: DescentOptions, watch: Watch) -> DescentResult:
     """Take the way that the options and what is public allow.
 
     Parameters
@@ -77,16 +77,18 @@ def descend(task: Task, designed: Designed, options: Options, watch: Watch) -> F
     options : what was asked for.
     watch : is shown each noised iterate.
     """
-    share = options.share(task.n)
+    share = options.lot_share(task.n)
     steps = max(1, round(options.epochs / share))
     if options.noise == "pure":
-        return by_passes(task, designed, options, watch, int(options.epochs), whole=False)
+        return descend_by_passes(task, designed, options, watch, int(options.epochs), whole=False)
     if share < 1 and task.stated and task.budget.neighbours == "add-remove":
-        return by_lots(task, designed, options, watch, steps, share)
-    return replace(by_passes(task, designed, options, watch, steps, whole=True), notes=(WHOLE,))
+        return descend_by_lots(task, designed, options, watch, steps, share)
+    return replace(descend_by_passes(task, designed, options, watch, steps, whole=True), notes=(WHOLE,))
 
 
-def by_lots(task: Task, designed: Designed, options: Options, watch: Watch, steps: int, rate: float) -> Found:
+def descend_by_lots(
+    task: Task, designed: MakeGradients, options: DescentOptions, watch: Watch, steps: int, rate: float
+) -> DescentResult:
     """DP-SGD: Gaussian noise on the gradients of Poisson lots, one plan; a first lot finds where features centre."""
     curator = task.curator
     bounds, _ = task.deal(1.0)  # public: nothing is paid for them, and these shares are not used
@@ -94,22 +96,24 @@ def by_lots(task: Task, designed: Designed, options: Options, watch: Watch, step
     counted = task.n is None
     parts = (1 - FOR_ROWS, FOR_ROWS) if counted or options.adaptive else (1.0,)
     lots = task.budget.lots(steps + task.intercept, rate, *parts)
-    size = Size(None if task.n is None else rate * task.n)
+    size = LotSize(None if task.n is None else rate * task.n)
     before = len(curator.releases)
 
     if task.intercept:
-        design = design.about(Lots(curator, design, lots, counted).centre(lots[0], size))
-    see_rows(curator, design)
-    descent, clip = begin_descent(options, design, steps), Clip(options.norm, options.adaptive)
-    each = Lots(curator, design, lots[int(task.intercept) :], counted)
+        design = design.centre_at(LotDescent(curator, design, lots, counted).estimate_centre(lots[0], size))
+    map_rows(curator, design)
+    descent, clip = begin_descent(options, design, steps), GradientClip(options.norm, options.adaptive)
+    each = LotDescent(curator, design, lots[int(task.intercept) :], counted)
     each.descend(descent, size, clip, lambda at: watch(design, at))
-    curator.releases[before:] = gathered(curator.releases[before:])
+    curator.releases[before:] = stack_releases(curator.releases[before:])
     width = math.prod(design.shape)
     noise = deviation_of(curator.buys(lots[0].shares[0]), width)
-    return Found(design, descent, noise * math.sqrt(width) / size.surely)
+    return DescentResult(design, descent, noise * math.sqrt(width) / size.least_rows)
 
 
-def by_passes(task: Task, designed: Designed, options: Options, watch: Watch, passes: int, whole: bool) -> Found:
+def descend_by_passes(
+    task: Task, designed: MakeGradients, options: DescentOptions, watch: Watch, passes: int, whole: bool
+) -> DescentResult:
     """Noisy gradients of disjoint batches, or of the whole; what is not public of rows is paid for first."""
     curator = task.curator
     if options.adaptive:
@@ -120,38 +124,38 @@ def by_passes(task: Task, designed: Designed, options: Options, watch: Watch, pa
     parts = [FOR_ROWS] * (task.n is None) + [radial(FOR_MEANS)] * task.intercept + [inside(radial(1.0))]
     bounds, shares = task.deal(*parts)
     design = designed(bounds)
-    rows, surely = (float(task.n),) * 2 if task.n is not None else _counted(curator, design, shares[0])
+    rows, surely = (float(task.n),) * 2 if task.n is not None else _count_rows(curator, design, shares[0])
     if task.intercept:
-        noisy = curator.measure(design.means(), shares[-2])
-        design = design.about(shrunk(np.asarray(noisy.value), float(noisy.std), max(rows, 1.0)))
-    see_rows(curator, design)
-    count = 1 if whole else options.batches(rows, task.n, task.budget.epsilon, math.prod(design.shape))
-    sizes = sizes_of(options.batch, count)
+        noisy = curator.measure(design.sum_features(), shares[-2])
+        design = design.centre_at(shrink_feature_mean(np.asarray(noisy.value), float(noisy.std), max(rows, 1.0)))
+    map_rows(curator, design)
+    count = 1 if whole else options.count_batches(rows, task.n, task.budget.epsilon, math.prod(design.shape))
+    sizes = batch_sizes(options.batch, count)
 
     descent = begin_descent(options, design, passes * len(sizes))
-    passed = Passes(
-        "gradients", design, descent.copied(), options.norm, sizes, passes, rows, lambda at: watch(design, at)
+    passed = BatchPasses(
+        "gradients", design, descent.copy(), options.norm, sizes, passes, rows, lambda at: watch(design, at)
     )
     sums = curator.run(passed, shares[-1])
     for i, total in enumerate(np.asarray(sums.value)):
-        passed.step(descent, total, sizes[i % len(sizes)])
+        passed.take_step(descent, total, sizes[i % len(sizes)])
     each = max(1.0, surely / len(sizes))
-    return Found(design, descent, float(sums.std) / options.norm * math.sqrt(math.prod(design.shape)) / each)
+    return DescentResult(design, descent, float(sums.std) / options.norm * math.sqrt(math.prod(design.shape)) / each)
 
 
-def _counted(curator: Curator, design: Design, share: Share) -> tuple[float, float]:
+def _count_rows(curator: Curator, design: RowGradients, share: Share) -> tuple[float, float]:
     """About how many rows count: one deviation of the noise more, so that steps are rather too short; and two less."""
-    noisy = curator.measure(design.count(), share)
+    noisy = curator.measure(design.count_rows(), share)
     about, std = float(noisy.value[0]), float(noisy.std)
     return max(about, 0.0) + std, about - 2 * std
 
 
-def watcher(
-    units: Callable[[Design, Floats], tuple[Any, Any]], callback: Callable[..., Any] | None, bar: Bar
-) -> Callable[[Design, Descent], None]:
+def make_watcher(
+    units: Callable[[RowGradients, Floats], tuple[Any, Any]], callback: Callable[..., Any] | None, bar: Bar
+) -> Callable[[RowGradients, Descent], None]:
     """Moves the bar, and hands each noised iterate, in the units of the data, to the callback."""
 
-    def watch(design: Design, descent: Descent) -> None:
+    def watch(design: RowGradients, descent: Descent) -> None:
         bar.at(descent.t / descent.steps)
         if callback is not None:
             callback(descent.t, *units(design, descent.theta))

@@ -12,10 +12,10 @@ from discreet.arguments import check_positive
 from discreet.bounds import Bounds
 from discreet.budget import Budget
 from discreet.curator.task import Task
-from discreet.models.sgd.fitting import descend, watcher
-from discreet.models.sgd.options import Noise, Options
+from discreet.models.sgd.fitting import make_watcher, run_descent
+from discreet.models.sgd.options import DescentOptions, Noise
 from discreet.models.sgd.pure_passes import Batches
-from discreet.models.sgd.row_gradients import Design
+from discreet.models.sgd.row_gradients import RowGradients
 from discreet.models.sgd.schedule import Rate
 from discreet.models.shared.classifier import LinearClassifier
 from discreet.models.shared.estimator import PrivateEstimator, PrivateRegressor
@@ -132,15 +132,15 @@ class SGDClassifier(StochasticDescent, LinearClassifier):
     loss: Literal["log", "hinge"] = "log"
 
     def _read_budget(self) -> Budget:
-        one_of(self, "loss", ("log", "hinge"))
-        return promised(self, super()._read_budget())
+        refuse_unknown_option(self, "loss", ("log", "hinge"))
+        return adjust_budget(self, super()._read_budget())
 
     def _fit(self, task: Task) -> None:
-        def design(bounds: Bounds) -> Design:
+        def design(bounds: Bounds) -> RowGradients:
             loss = make_loss(self.loss, len(self.classes_))
-            return Design.of(bounds, bool(self.fit_intercept), lambda batch: np.asarray(batch.y), loss)
+            return RowGradients.from_bounds(bounds, bool(self.fit_intercept), lambda batch: np.asarray(batch.y), loss)
 
-        self.coef_, self.intercept_, self.n_iter_ = descended(self, task, design, Design.in_units)
+        self.coef_, self.intercept_, self.n_iter_ = fit_descent(self, task, design, RowGradients.to_data_units)
 
 
 @estimator
@@ -199,28 +199,30 @@ class SGDRegressor(StochasticDescent, PrivateRegressor):
     huber: float = 0.1
 
     def _read_budget(self) -> Budget:
-        one_of(self, "loss", ("squared", "huber"))
+        refuse_unknown_option(self, "loss", ("squared", "huber"))
         check_positive("SGDRegressor", "huber", self.huber)
-        return promised(self, super()._read_budget())
+        return adjust_budget(self, super()._read_budget())
 
     def _fit(self, task: Task) -> None:
-        def design(bounds: Bounds) -> Design:
+        def design(bounds: Bounds) -> RowGradients:
             def target(batch: Batch) -> Floats:
                 return bounds.scale_target(np.asarray(batch.y))
 
-            return Design.of(bounds, bool(self.fit_intercept), target, make_loss(self.loss, width=float(self.huber)))
+            return RowGradients.from_bounds(
+                bounds, bool(self.fit_intercept), target, make_loss(self.loss, width=float(self.huber))
+            )
 
-        def units(design: Design, theta: Floats) -> tuple[Floats, float]:
-            coef, intercept = design.in_units(theta)
+        def units(design: RowGradients, theta: Floats) -> tuple[Floats, float]:
+            coef, intercept = design.to_data_units(theta)
             middle, half = self.bounds_.target_scale
             return half * coef[0], float(middle + half * intercept[0])
 
-        self.coef_, self.intercept_, self.n_iter_ = descended(self, task, design, units)
+        self.coef_, self.intercept_, self.n_iter_ = fit_descent(self, task, design, units)
 
 
-def promised(model: Any, budget: Budget) -> Budget:
+def adjust_budget(model: Any, budget: Budget) -> Budget:
     """The budget as this noise spends it; raises what is wrong with the options, before anything is charged."""
-    options = Options.of(model)
+    options = DescentOptions.from_model(model)
     if options.noise == "pure":
         return Budget(budget.epsilon, 0.0, budget.neighbours, budget.unit)
     if budget.pure:
@@ -230,22 +232,22 @@ def promised(model: Any, budget: Budget) -> Budget:
     return budget
 
 
-def descended(
+def fit_descent(
     model: Any,
     task: Task,
-    design: Callable[[Bounds], Design],
-    units: Callable[[Design, Floats], tuple[Any, Any]],
+    design: Callable[[Bounds], RowGradients],
+    units: Callable[[RowGradients, Floats], tuple[Any, Any]],
 ) -> tuple[Any, Any, int]:
     """Coefficients and intercept of an estimator, in the units of the data, and the number of steps."""
-    options = Options.of(model)
+    options = DescentOptions.from_model(model)
     with Bar(bool(model.progress), type(model).__name__) as bar:
-        found = descend(task, design, options, watcher(units, task.showing(model.callback), bar))
+        found = run_descent(task, design, options, make_watcher(units, task.showing(model.callback), bar))
     task.note(*found.remarks)
     theta = found.descent.average if options.average else found.descent.theta
     return *units(found.design, theta), found.descent.t
 
 
-def one_of(model: Any, name: str, known: tuple[str, ...]) -> None:
+def refuse_unknown_option(model: Any, name: str, known: tuple[str, ...]) -> None:
     """Raise if an option is none of these."""
     if getattr(model, name) not in known:
         raise ValueError(

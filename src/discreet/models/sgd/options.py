@@ -19,7 +19,7 @@ START = 0.2  # of an adaptive clip
 
 
 @dataclass(frozen=True)
-class Options:
+class DescentOptions:
     """The options of an estimator, checked; an estimator's words for them are in its own docstring."""
 
     noise: Noise
@@ -34,14 +34,14 @@ class Options:
     batch: Batches
 
     @classmethod
-    def of(cls, model: Any) -> Options:
+    def from_model(cls, model: Any) -> DescentOptions:
         """Those of this estimator; raises what is wrong with them."""
         name = type(model).__name__
-        _one_of(name, "noise", model.noise, get_args(Noise))
-        _one_of(name, "learning_rate", model.learning_rate, get_args(Rate))
-        _one_of(name, "batch", model.batch, get_args(Batches))
+        _refuse_unknown(name, "noise", model.noise, get_args(Noise))
+        _refuse_unknown(name, "learning_rate", model.learning_rate, get_args(Rate))
+        _refuse_unknown(name, "batch", model.batch, get_args(Batches))
         adaptive = model.clip == "adaptive"
-        norm = START if adaptive else _number(name, "clip", model.clip, "> 0")
+        norm = START if adaptive else _check_number(name, "clip", model.clip, "> 0")
         epochs = EPOCHS[model.noise] if model.epochs is None else model.epochs
         default = model._steps[model.noise]
         eta0 = default[0] if model.eta0 is None else model.eta0
@@ -49,19 +49,19 @@ class Options:
         options = cls(
             model.noise,
             None if model.lot is None else check_whole(name, "lot", model.lot),
-            None if model.rate is None else _number(name, "rate", model.rate, "> 0", 1.0),
-            _number(name, "epochs", epochs, "> 0"),
-            Schedule(model.learning_rate, _number(name, "eta0", eta0, "> 0"), _alpha(name, model)),
-            _number(name, "momentum", momentum, ">= 0", 1 - 1e-9),
+            None if model.rate is None else _check_number(name, "rate", model.rate, "> 0", 1.0),
+            _check_number(name, "epochs", epochs, "> 0"),
+            Schedule(model.learning_rate, _check_number(name, "eta0", eta0, "> 0"), _check_alpha(name, model)),
+            _check_number(name, "momentum", momentum, ">= 0", 1 - 1e-9),
             norm,
             adaptive,
             bool(model.average),
             model.batch,
         )
-        options._check(name)
+        options._refuse_conflicts(name)
         return options
 
-    def _check(self, name: str) -> None:
+    def _refuse_conflicts(self, name: str) -> None:
         if self.lot is not None and self.rate is not None:
             raise ValueError(
                 f"{name} takes a `lot` or a `rate`, not both: the rate is the lot over the number of rows."
@@ -75,7 +75,7 @@ class Options:
         if self.epochs != int(self.epochs):
             raise ValueError(f"With noise='pure' the `epochs` of {name} are whole passes. Got {self.epochs!r}.")
 
-    def share(self, n: int | None) -> float:
+    def lot_share(self, n: int | None) -> float:
         """How much of the rows a step sees, given their number if it is public."""
         if self.rate is not None:
             return self.rate
@@ -88,22 +88,22 @@ class Options:
             )
         return min(1.0, self.lot / max(1, n))
 
-    def batches(self, rows: float, n: int | None, epsilon: float, coefficients: int) -> int:
+    def count_batches(self, rows: float, n: int | None, epsilon: float, coefficients: int) -> int:
         """How many batches a pass has: 1/rate, or by a rule of about how many rows there are.
 
         More batches are more steps, each with more noise; the rule was found on two data sets.
         """
         if self.rate is not None or self.lot is not None:
-            return max(1, round(1 / self.share(n)))
+            return max(1, round(1 / self.lot_share(n)))
         return int(min(max(2 * math.sqrt(max(rows, 1.0) * epsilon / coefficients), FEWEST), MOST))
 
 
-def _one_of(name: str, option: str, value: Any, known: tuple[str, ...]) -> None:
+def _refuse_unknown(name: str, option: str, value: Any, known: tuple[str, ...]) -> None:
     if value not in known:
         raise ValueError(f"The `{option}` of {name} is one of {', '.join(map(repr, known))}. Got {value!r}.")
 
 
-def _number(name: str, option: str, value: Any, rule: str, most: float = math.inf) -> float:
+def _check_number(name: str, option: str, value: Any, rule: str, most: float = math.inf) -> float:
     if not is_number(value):
         raise TypeError(f"The `{option}` of {name} must be a number. Got {value!r}.")
     number = float(value)
@@ -114,5 +114,5 @@ def _number(name: str, option: str, value: Any, rule: str, most: float = math.in
     return number
 
 
-def _alpha(name: str, model: Any) -> float:
-    return _number(name, "alpha", model.alpha, "> 0" if model.learning_rate == "inverse" else ">= 0")
+def _check_alpha(name: str, model: Any) -> float:
+    return _check_number(name, "alpha", model.alpha, "> 0" if model.learning_rate == "inverse" else ">= 0")

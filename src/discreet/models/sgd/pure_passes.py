@@ -18,7 +18,7 @@ from discreet.engines import Rows
 from discreet.events import Event, Gaussian, Pure
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
-from discreet.models.sgd.row_gradients import BITS, Design
+from discreet.models.sgd.row_gradients import BITS, RowGradients
 from discreet.models.sgd.schedule import Descent
 from discreet.query import BoundedSum, Exact
 
@@ -26,12 +26,12 @@ Floats = NDArray[np.float64]
 Batches = Literal["constant", "growing", "shrinking"]
 
 
-def unseen(descent: Descent) -> None:
+def ignore_descent(descent: Descent) -> None:
     """What nobody watches."""
 
 
 @dataclass(frozen=True, eq=False)
-class Passes(Inside):
+class BatchPasses(Inside):
     """Descent by noisy gradients of mini-batches that do not overlap, in one pass over the rows or several.
 
     Before each pass every row is dealt into one of Σ`sizes` blocks by a coin of its own; batch i is the next `sizes`[i]
@@ -64,41 +64,43 @@ class Passes(Inside):
     """
 
     name: str
-    design: Design
+    design: RowGradients
     start: Descent
     clip: float
     sizes: tuple[int, ...]
     passes: int
     rows: float
-    watch: Callable[[Descent], None] = unseen
+    watch: Callable[[Descent], None] = ignore_descent
     proof = "passes"
     pays = (Gaussian, Pure)
 
     def run(self, rows: Rows, event: Event, budget: Budget, rng: Keystream) -> tuple[Any, Any]:
         """The noisy sum of the gradients of every batch, in order, and its standard deviation."""
-        descent, left = self.start.copied(), []
-        each = self.each(event)
+        descent, left = self.start.copy(), []
+        each = self.split_event(event)
         deviation = 0.0
         for _ in range(self.passes):
-            for batch, size in zip(self._batches(rows, rng), self.sizes, strict=True):
-                value, deviation = noised(self.design.gradient(descent.theta, self.clip), batch, each, budget, rng)
-                self.step(descent, value, size)
+            for batch, size in zip(self._draw_batches(rows, rng), self.sizes, strict=True):
+                value, deviation = measure_batch(
+                    self.design.sum_gradients(descent.theta, self.clip), batch, each, budget, rng
+                )
+                self.take_step(descent, value, size)
                 left.append(value)
                 self.watch(descent)
         return np.stack(left), deviation
 
-    def each(self, event: Event) -> Event:
+    def split_event(self, event: Event) -> Event:
         """What one pass runs under: ε/passes, or √passes times the noise, so that all of them make up the event."""
         if isinstance(event, Gaussian):
             return Gaussian(event.noise_multiplier * math.sqrt(self.passes) * (1 + 2.0**-50))
         assert isinstance(event, Pure)
         return Pure(event.epsilon / self.passes * (1 - 2.0**-50))
 
-    def step(self, descent: Descent, total: Floats, size: int) -> None:
+    def take_step(self, descent: Descent, total: Floats, size: int) -> None:
         """What becomes of a noisy sum of a batch: a step down the mean gradient. Post-processing."""
         descent.step(total / max(1.0, self.rows * size / sum(self.sizes)))
 
-    def _batches(self, rows: Rows, rng: Keystream) -> Iterator[list[Rows]]:
+    def _draw_batches(self, rows: Rows, rng: Keystream) -> Iterator[list[Rows]]:
         if self.sizes == (1,):
             yield [rows]
             return
@@ -107,7 +109,9 @@ class Passes(Inside):
             yield list(islice(blocks, size))
 
 
-def noised(query: BoundedSum, batch: list[Rows], event: Event, budget: Budget, rng: Keystream) -> tuple[Floats, float]:
+def measure_batch(
+    query: BoundedSum, batch: list[Rows], event: Event, budget: Budget, rng: Keystream
+) -> tuple[Floats, float]:
     """The gradient of some blocks of rows, with noise of its sensitivity; and the deviation of the noise."""
     widths = query.widths(batch[0].make_empty_batch())
     query = replace(query, fixed=widths).coarser(size_of(event), widths)
@@ -119,10 +123,10 @@ def noised(query: BoundedSum, batch: list[Rows], event: Event, budget: Budget, r
     return np.ldexp(noisy.astype(np.float64), exponent - fine - BITS), std
 
 
-def sizes_of(batch: Batches, count: int) -> tuple[int, ...]:
+def batch_sizes(batch: Batches, count: int) -> tuple[int, ...]:
     """The sizes of so many batches: all alike, or in equal steps up or down.
 
-    >>> sizes_of("constant", 3), sizes_of("growing", 3), sizes_of("shrinking", 3)
+    >>> batch_sizes("constant", 3), batch_sizes("growing", 3), batch_sizes("shrinking", 3)
     ((1, 1, 1), (1, 2, 3), (3, 2, 1))
     """
     if batch == "constant":

@@ -24,7 +24,7 @@ SMALLEST = 2.0**-500  # a row of zeros has no direction: it is divided by this
 
 
 @dataclass(frozen=True, eq=False)
-class Polar:
+class PolarRows:
     """The image of a row (1, x): its direction and its length, in whole numbers of `UNIT`.
 
     Features are scaled into [-1, 1] by bounds, and all coordinates divided by the root of their number: the row is in
@@ -54,7 +54,7 @@ class Polar:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class RowGradients:
     """What rows mapped by `Polar` add to the gradient of a loss.
 
     The gradient of a row x is x ⊗ slope, of norm ‖x‖·‖slope‖. It is clipped in closed form: the row's direction, of
@@ -67,26 +67,26 @@ class Design:
     loss : of the score.
     """
 
-    polar: Polar
+    polar: PolarRows
     target: Image
     loss: ScoreLoss
 
     @classmethod
-    def of(cls, bounds: Bounds, intercept: bool, target: Image, loss: ScoreLoss) -> Design:
+    def from_bounds(cls, bounds: Bounds, intercept: bool, target: Image, loss: ScoreLoss) -> RowGradients:
         """Features scaled by these bounds."""
-        return cls(Polar(Scaled.by(bounds, intercept)), target, loss)
+        return cls(PolarRows(Scaled.by(bounds, intercept)), target, loss)
 
-    def about(self, mean: Floats) -> Design:
+    def centre_at(self, mean: Floats) -> RowGradients:
         """The same with features centred there: a point of [-1, 1]^d, public or released."""
         rows = self.polar.rows
-        return replace(self, polar=Polar(replace(rows, shift=rows.shift - mean)))
+        return replace(self, polar=PolarRows(replace(rows, shift=rows.shift - mean)))
 
-    def means(self) -> BoundedSum:
+    def sum_features(self) -> BoundedSum:
         """The sum of the scaled features, of rows that are not mapped yet."""
         features = replace(self.polar.rows, intercept=False)
         return BoundedSum(features, norm=math.sqrt(len(features.scale)), name="means")
 
-    def in_units(self, theta: Floats) -> tuple[Floats, Floats]:
+    def to_data_units(self, theta: Floats) -> tuple[Floats, Floats]:
         """Coefficients and intercepts in the units of the data, one line per column of θ."""
         scaled = theta.T / math.sqrt(len(theta))
         slopes = scaled[:, int(self.intercept) :]
@@ -103,12 +103,12 @@ class Design:
         """Whether the first coefficient is one."""
         return bool(self.polar.rows.intercept)
 
-    def gradient(self, theta: Floats, clip: float) -> BoundedSum:
+    def sum_gradients(self, theta: Floats, clip: float) -> BoundedSum:
         """The sum of the rows' gradients at these coefficients, each clipped to norm `clip`; in units of `UNIT`."""
         limit = float(GRID.limit)
         return BoundedSum(
-            self.direction,
-            Slope(self, theta),
+            self.row_directions,
+            ScaledSlope(self, theta),
             clip * limit,
             left_norm=limit,
             bits=BITS,
@@ -116,17 +116,17 @@ class Design:
             fixed=self.shape,
         )
 
-    def count(self) -> BoundedSum:
+    def count_rows(self) -> BoundedSum:
         """How many rows there are with nothing missing, of rows that are not mapped yet."""
-        return BoundedSum(OneHot(_there, 1), name="rows")
+        return BoundedSum(OneHot(_code_whole_rows, 1), name="rows")
 
-    def lengths(self) -> BoundedSum:
+    def count_mapped_rows(self) -> BoundedSum:
         """The same of mapped rows: those that have a length."""
-        return BoundedSum(OneHot(_long, 1), name="rows", fixed=(1, 1))
+        return BoundedSum(OneHot(_code_mapped_rows, 1), name="rows", fixed=(1, 1))
 
-    def tally(self, theta: Floats, clip: float, size: int) -> BoundedSum:
+    def count_norms(self, theta: Floats, clip: float, size: int) -> BoundedSum:
         """How many rows have a gradient of norm at most `clip`; and, if `size` is 2, how many a larger one."""
-        slope = Slope(self, theta)
+        slope = ScaledSlope(self, theta)
 
         def cell(batch: Batch) -> Floats:
             z = slope(batch).T
@@ -134,51 +134,51 @@ class Design:
 
         return BoundedSum(OneHot(cell, size), name="norms", fixed=(size, 1))
 
-    def direction(self, batch: Batch) -> Floats:
+    def row_directions(self, batch: Batch) -> Floats:
         """The direction of each row."""
-        self.quantised(batch)
+        self.grid_directions(batch)
         return batch.X[:, :-1]
 
-    def quantised(self, batch: Batch) -> Floats:
+    def grid_directions(self, batch: Batch) -> Floats:
         """Directions as `BoundedSum` puts them on its grid: they are on it already, so they are left as they are."""
 
         def make() -> tuple[Floats, Floats]:
             z, lost = batch.X[:, :-1].T, batch.missing_targets
             return np.where(lost, 0.0, z) if lost.any() else z, np.ones(len(batch))
 
-        made: tuple[Floats, Floats] = batch.make_once((self.direction, GRID, 2, False), make)
+        made: tuple[Floats, Floats] = batch.make_once((self.row_directions, GRID, 2, False), make)
         return made[0]
 
 
 @dataclass(frozen=True, eq=False)
-class Slope:
+class ScaledSlope:
     """The slope of each row's loss times the length of the row: the row's gradient is this along its direction."""
 
-    design: Design
+    design: RowGradients
     theta: Floats
 
     def __call__(self, batch: Batch) -> Floats:
         """One number per row and column of coefficients."""
-        made: Floats = batch.make_once((self.design, self.theta.tobytes()), lambda: self._made(batch))
+        made: Floats = batch.make_once((self.design, self.theta.tobytes()), lambda: self._compute_slopes(batch))
         return made
 
     @cached_property
-    def _whole(self) -> tuple[Floats, Floats]:
+    def _integer_theta(self) -> tuple[Floats, Floats]:
         """θ in whole numbers, one line per column, and the unit of each: products with directions are then exact."""
         size = np.sqrt((self.theta * self.theta).sum(axis=0))
         # ‖h‖·‖z‖ <= 2^30·2^20 for whole numbers h of so many bits: every partial sum of h·z is exact
         unit = np.ldexp(1.0, np.frexp(np.maximum(size, 2.0**-900))[1] - (49 - BITS))
         return np.rint(self.theta / unit).T, unit
 
-    def _made(self, batch: Batch) -> Floats:
-        design, radius, (h, unit) = self.design, batch.X[:, -1] * UNIT, self._whole
-        score = (h @ design.quantised(batch)) * unit[:, None] * (radius * UNIT)
+    def _compute_slopes(self, batch: Batch) -> Floats:
+        design, radius, (h, unit) = self.design, batch.X[:, -1] * UNIT, self._integer_theta
+        score = (h @ design.grid_directions(batch)) * unit[:, None] * (radius * UNIT)
         return np.asarray((design.loss.slope(score, design.target(batch)) * radius).T)
 
 
-def _long(batch: Batch) -> Floats:
+def _code_mapped_rows(batch: Batch) -> Floats:
     return np.where(np.isnan(batch.X[:, -1]), -1.0, 0.0)
 
 
-def _there(batch: Batch) -> Floats:
+def _code_whole_rows(batch: Batch) -> Floats:
     return np.where(missing(batch), -1.0, 0.0)

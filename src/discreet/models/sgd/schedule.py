@@ -18,15 +18,15 @@ Rate = Literal["constant", "sqrt", "inverse"]
 class Schedule:
     """The length of step t = 1, 2, …: eta0, eta0/√t, or 1/(alpha·t) but never above eta0.
 
-    >>> Schedule("sqrt", 8.0).at(4), Schedule("inverse", 8.0, 0.1).at(1), Schedule("inverse", 8.0, 0.1).at(5)
-    (4.0, 8.0, 2.0)
+    >>> Schedule("sqrt", 8.0).step_length(4), [Schedule("inverse", 8.0, 0.1).step_length(t) for t in (1, 5)]
+    (4.0, [8.0, 2.0])
     """
 
     kind: Rate
     eta0: float
     alpha: float = 0.0
 
-    def at(self, t: int) -> float:
+    def step_length(self, t: int) -> float:
         """The length of step t."""
         if self.kind == "sqrt":
             return self.eta0 / math.sqrt(t)
@@ -69,7 +69,7 @@ class Descent:
         -2.0
         """
         self.t += 1
-        eta = self.schedule.at(self.t)
+        eta = self.schedule.step_length(self.t)
         self.velocity = self.momentum * self.velocity + (1 - self.momentum) * gradient
         theta = self.theta - eta * self.velocity
         theta[self.intercept :] /= 1 + eta * self.schedule.alpha
@@ -82,6 +82,6 @@ class Descent:
         """The mean of the second half of the iterates."""
         return self.total / max(1, self.t - self.steps // 2)
 
-    def copied(self) -> Self:
+    def copy(self) -> Self:
         """A descent that goes on from here by itself."""
         return copy.copy(self)

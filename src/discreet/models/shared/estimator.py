@@ -224,8 +224,8 @@ class PrivateEstimator(BaseEstimator, SharedParameters, ABC):  # type: ignore[mi
         widest = self._limit_columns()
         if widest is not None and rows.width > widest:
             raise ValueError(
-                f"{type(self).__name__} learns from at most {widest:,} columns. Got {rows.width:,}. Hint: in "
-                "a pipeline, discreet.features.RandomProjection or a public choice of columns before it"
+                f"{type(self).__name__} learns from at most {widest:,} columns. Got {rows.width:,}. Hint: in a "
+                "pipeline, discreet.features.RandomProjection or a public choice of columns before it"
                 f"{self.wider_hint}."
             )
 
