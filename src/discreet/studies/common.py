@@ -20,7 +20,7 @@ from scipy.stats import rankdata
 import discreet as dc
 from discreet.documents.atomic_files import replace_file
 from discreet.models import LinearRegression
-from discreet.plots.style import marks
+from discreet.plots.style import place_marks
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
@@ -209,7 +209,7 @@ def errors_on(panel: Any, low: float = 0.008) -> None:
 def along(panel: Any, values: Sequence[float], label: str, gap: float = 0.18) -> None:
     """A logarithmic axis below a panel, marked at these values where there is room for a number."""
     panel.set(xscale="log", xlabel=label)
-    marks(panel.xaxis, list(values), "," if all(value >= 1 for value in values) else "g", gap)
+    place_marks(panel.xaxis, list(values), "," if all(value >= 1 for value in values) else "g", gap)
 
 
 def names_above(figure: Any, panel: Any, columns: int) -> None:
