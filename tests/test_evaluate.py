@@ -19,7 +19,7 @@ from discreet.audit import audit
 from discreet.checks.specimens import Spy
 from discreet.engines.memory import Memory
 from discreet.evaluate import paid, scores
-from discreet.evaluate.ratio import share
+from discreet.evaluate.ratio import estimate_share
 from discreet.events import Gaussian, Laplace, Pure
 from discreet.models import LinearRegression
 from discreet.models.selection import PrivateSearchCV
@@ -272,8 +272,8 @@ def test_models_from_elsewhere_and_searches():
 def test_a_public_number_of_rows_halves_the_variance():
     X, y = rows(500)
     assert ev.private_accuracy(MODEL, X, y, n=500).std == pytest.approx(ev.private_accuracy(MODEL, X, y).std, rel=0.35)
-    with_n = share(400.0, 100.0, 3.0, Laplace(1.0), 0.95, n=500)
-    without = share(400.0, 100.0, 3.0, Laplace(1.0), 0.95)
+    with_n = estimate_share(400.0, 100.0, 3.0, Laplace(1.0), 0.95, n=500)
+    without = estimate_share(400.0, 100.0, 3.0, Laplace(1.0), 0.95)
     assert with_n[0] == without[0] == 0.8
     assert with_n[1] == pytest.approx(3 / np.sqrt(2) / 500) and without[1] == pytest.approx(
         3 * np.hypot(0.8, 0.2) / 500
@@ -301,7 +301,9 @@ def test_audit_of_accuracy(neighbours, sabotage, monkeypatch):
 
     def run(data):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(paid, "share", lambda right, wrong, *rest: seen.append((right, wrong)) or (0.5, 0.0, (0, 1)))
+            patch.setattr(
+                paid, "estimate_share", lambda right, wrong, *rest: seen.append((right, wrong)) or (0.5, 0.0, (0, 1))
+            )
             with pytest.warns(NotPrivateWarning):
                 ev.private_accuracy(MODEL, data, epsilon=1.0, neighbours=neighbours, random_state=next(seeds))
         return np.array(seen.pop())
@@ -366,7 +368,9 @@ def test_intervals_of_accuracy_cover(delta, n, epsilon, public):
     for _ in range(150):
         right = rng.binomial(n, ACCURACY)
         noise = rng.normal(0, std, 2) if delta else rng.laplace(0, 1 / epsilon, 2)
-        p, _, (low, high) = share(right + noise[0], n - right + noise[1], std, event, 0.95, n if public else None)
+        p, _, (low, high) = estimate_share(
+            right + noise[0], n - right + noise[1], std, event, 0.95, n if public else None
+        )
         hits += low <= ACCURACY <= high
         wide += high - low
         assert 0 <= low <= p <= high <= 1
@@ -380,7 +384,7 @@ def test_a_share_at_the_edge_is_covered_too():
     for _ in range(150):
         right = rng.binomial(300, 0.995)
         noise = rng.laplace(0, 1.0, 2)
-        _, _, (low, high) = share(right + noise[0], 300 - right + noise[1], np.sqrt(2), Laplace(1.0), 0.95)
+        _, _, (low, high) = estimate_share(right + noise[0], 300 - right + noise[1], np.sqrt(2), Laplace(1.0), 0.95)
         hits += low <= 0.995 <= high
     assert covered(hits, 150)
 

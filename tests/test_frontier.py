@@ -14,11 +14,11 @@ from sklearn.pipeline import make_pipeline
 from discreet import Bounds, Budget, Ledger, models
 from discreet.evaluate import Frontier, ceiling, error_curve, frontier, simulate
 from discreet.evaluate import runner as running
-from discreet.evaluate.bands import band
-from discreet.evaluate.cache import bytes_of, described
-from discreet.evaluate.candidates import named, rows_of
+from discreet.evaluate.bands import make_band
+from discreet.evaluate.cache import describe_model, digest_tables
+from discreet.evaluate.candidates import name_estimators, prepare_rows
 from discreet.evaluate.frontier import Run
-from discreet.evaluate.nested_parameters import epsilon_of
+from discreet.evaluate.nested_parameters import find_epsilon_name
 from discreet.models import LinearRegression, LogisticRegression, Ridge
 from discreet.preprocessing import BoundsScaler
 
@@ -67,8 +67,8 @@ def test_summary_is_the_frame_summed_up(result):
 
 def test_the_ceiling_and_the_floor_are_what_they_say(result):
     """Recomputed by hand for one repeat: same split, scikit-learn's model, the mean of the training rows."""
-    rows = running.Rows(DATA.X, DATA.y, DATA.X, 100)
-    train, test = rows.split(0, 1, 400)
+    rows = running.StudyRows(DATA.X, DATA.y, DATA.X, 100)
+    train, test = rows.split_rows(0, 1, 400)
     model = Plain().fit(DATA.X[train], DATA.y[train])
     found = {run.kind: run.score for run in result.runs if run.repeat == 1 and run.n == 400}
     assert found["ceiling"] == pytest.approx(model.score(DATA.X[test], DATA.y[test]), abs=1e-12)
@@ -94,8 +94,8 @@ def test_a_fit_does_not_depend_on_its_neighbours(result):
     both = {(r.estimator, r.epsilon, r.n, r.repeat): r.score for r in more.runs}
     shared = mine.keys() & both.keys()
     assert len(shared) == 9 and all(mine[key] == both[key] for key in shared)
-    rows = running.Rows(DATA.X, DATA.y, DATA.X, 100)
-    (small, test), (large, again) = rows.split(0, 0, 50), rows.split(0, 0, 400)
+    rows = running.StudyRows(DATA.X, DATA.y, DATA.X, 100)
+    (small, test), (large, again) = rows.split_rows(0, 0, 50), rows.split_rows(0, 0, 400)
     assert set(small) < set(large) and np.array_equal(test, again) and not set(test) & set(large)
 
 
@@ -108,7 +108,7 @@ def test_error_curve_runs_on_the_same_fits(result):
     curve = error_curve(fast(), *DATA, epsilons=[0.3, 30.0], sizes=[100, 400], repeats=3, seed=0, test_share=0.2)
     r2 = {(run.epsilon, run.n, run.repeat): run.score for run in result.runs if run.kind == "private"}
     for epsilon, size, repeat, error in curve.runs:
-        _, test = running.Rows(DATA.X, DATA.y, DATA.X, 100).split(0, repeat, size)
+        _, test = running.StudyRows(DATA.X, DATA.y, DATA.X, 100).split_rows(0, repeat, size)
         assert 1 - error**2 / np.var(DATA.y[test]) == pytest.approx(r2[epsilon, size, repeat], abs=1e-9)
 
 
@@ -117,8 +117,8 @@ def test_error_curve_runs_on_the_same_fits(result):
 
 def counted(monkeypatch):
     calls = []
-    real = running._scored
-    monkeypatch.setattr(running, "_scored", lambda *args: calls.append(args[0]) or real(*args))
+    real = running._score_job
+    monkeypatch.setattr(running, "_score_job", lambda *args: calls.append(args[0]) or real(*args))
     return calls
 
 
@@ -180,7 +180,7 @@ def test_anything_else_is_another_key(tmp_path, monkeypatch, change):
 def test_the_code_is_part_of_the_key(tmp_path, monkeypatch):
     study = {"epsilons": [1.0], "ns": [50], "repeats": 1, "cache": tmp_path}
     frontier(fast(), *DATA, **study)
-    monkeypatch.setattr("discreet.evaluate.cache.code", lambda: "another version")
+    monkeypatch.setattr("discreet.evaluate.cache.digest_code", lambda: "another version")
     calls = counted(monkeypatch)
     frontier(fast(), *DATA, **study)
     assert len(calls) == 3
@@ -191,25 +191,29 @@ class Home(Ridge):
 
 
 def test_what_has_no_stable_form_is_refused_with_a_cache(tmp_path):
-    assert described(Home()) != described(Ridge()) and len(described(Home())[0]) == 2
+    assert describe_model(Home()) != describe_model(Ridge()) and len(describe_model(Home())[0]) == 2
     for bad in ({"score": lambda model, X, y: 0.0}, {"estimators": models.KernelRidge(kernel=lambda x, z: x @ z)}):
         study = {"estimators": fast(), "X": DATA.X, "y": DATA.y} | bad
-        with pytest.raises(ValueError, match=r"cache cannot tell.*Hint"):
+        with pytest.raises(ValueError, match=r"cache cannot .*Hint"):
             frontier(**study, epsilons=[1.0], ns=[50], repeats=1, cache=tmp_path)
-    assert bytes_of(np.array([1, 2])) != bytes_of(np.array([1.0, 2.0])) != bytes_of(np.array([[1.0], [2.0]]))
-    assert bytes_of(np.array(["a", None], object)) != bytes_of(np.array(["a", "b"], object))
+    assert (
+        digest_tables(np.array([1, 2]))
+        != digest_tables(np.array([1.0, 2.0]))
+        != digest_tables(np.array([[1.0], [2.0]]))
+    )
+    assert digest_tables(np.array(["a", None], object)) != digest_tables(np.array(["a", "b"], object))
 
 
 # what is given ----------------------------------------------------------------------------------------
 
 
 def test_names_and_forms():
-    assert list(named(Ridge, 1e-5)) == ["Ridge"] and named(Ridge, 1e-5)["Ridge"].delta == 1e-5
-    assert named([Ridge(delta=0.0)], 1e-5)["Ridge"].delta == 0.0
-    assert list(named([Ridge(), Ridge()], 1e-6)) == ["Ridge 1", "Ridge 2"]
-    assert list(named({"a": Ridge, "b": Ridge()}, 1e-6)) == ["a", "b"]
-    assert epsilon_of(make_pipeline(BoundsScaler(BOUNDS), Ridge())) == "ridge__epsilon"
-    assert epsilon_of(models.PrivateSearchCV(Ridge())) == "epsilon"
+    assert list(name_estimators(Ridge, 1e-5)) == ["Ridge"] and name_estimators(Ridge, 1e-5)["Ridge"].delta == 1e-5
+    assert name_estimators([Ridge(delta=0.0)], 1e-5)["Ridge"].delta == 0.0
+    assert list(name_estimators([Ridge(), Ridge()], 1e-6)) == ["Ridge 1", "Ridge 2"]
+    assert list(name_estimators({"a": Ridge, "b": Ridge()}, 1e-6)) == ["a", "b"]
+    assert find_epsilon_name(make_pipeline(BoundsScaler(BOUNDS), Ridge())) == "ridge__epsilon"
+    assert find_epsilon_name(models.PrivateSearchCV(Ridge())) == "epsilon"
 
 
 @pytest.mark.parametrize(
@@ -269,26 +273,29 @@ def test_units_are_no_features_of_the_ceiling_and_nobody_is_in_training_and_test
     frame = pl.DataFrame(DATA.X, ["a", "b"]).with_columns(who=pl.Series(np.arange(500) // 7 + 10**12))
     people = LinearRegression(bounds=Bounds({"a": (-1, 1), "b": (-1, 1)}, target=(-2, 2)), unit="who")
     found = frontier(people, frame, DATA.y, epsilons=[30.0], ns=[390], repeats=1)
-    rows, _ = rows_of(frame, DATA.y, {"people": people}, 0.2)
-    train, test = rows.split(0, 0, 390)
+    rows, _ = prepare_rows(frame, DATA.y, {"people": people}, 0.2)
+    train, test = rows.split_rows(0, 0, 390)
     plain = Plain().fit(DATA.X[train], DATA.y[train]).score(DATA.X[test], DATA.y[test])
     assert found.at(found.ceilings["LinearRegression"]).median == pytest.approx(plain, abs=1e-12)
     assert found.kept("LinearRegression", 30.0) > 0.5
     for repeat in range(20):
-        train, test = rows.split(0, repeat, 390)
+        train, test = rows.split_rows(0, repeat, 390)
         assert len(test) == 100 and len(train) == 390 and not {*(train // 7)} & {*(test // 7)}
-        assert rows.split(0, repeat, 50)[0].tolist() == train[:50].tolist()
+        assert rows.split_rows(0, repeat, 50)[0].tolist() == train[:50].tolist()
     with pytest.raises(ValueError, match="one `unit`"):
         both = [people, LinearRegression(bounds=people.bounds, unit="a")]
         frontier(both, frame, DATA.y, epsilons=[1.0], repeats=1)
     job = running.Job(fast(n=500), 1.0, 123, 0)
-    assert running._seeded(job, 0).n == 123 and running._seeded(running.Job(fast(), 1.0, 9, 0), 0).n is None
+    assert (
+        running._make_seeded_model(job, 0).n == 123
+        and running._make_seeded_model(running.Job(fast(), 1.0, 9, 0), 0).n is None
+    )
 
 
 def test_pipelines_scores_and_ceilings_of_ones_own():
     piped = make_pipeline(BoundsScaler(Bounds(-1, 1)), fast())
     study = {"epsilons": [30.0], "ns": [400], "repeats": 2}
-    found = frontier({"piped": piped}, *DATA, **study, ceiling={"piped": ceiling.floor(fast())})
+    found = frontier({"piped": piped}, *DATA, **study, ceiling={"piped": ceiling.make_floor(fast())})
     assert found.ceilings == {"piped": "scikit-learn DummyRegressor"} and math.isnan(found.kept("piped", 30.0))
     assert "nothing here that privacy could cost" in found.sentence()
     named_score = frontier(fast(), *DATA, **study, score="neg_mean_absolute_error")
@@ -304,7 +311,7 @@ FITTED = [n for n in models.__all__ if hasattr(getattr(models, n), "fit") and no
 def test_every_model_has_a_counterpart(name):
     cls = getattr(models, name)
     model = cls(models.Lasso(alpha=0.1)) if name == "PrivateSearchCV" else cls()
-    above = ceiling.counterpart(model)
+    above = ceiling.make_counterpart(model)
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (400, 2))
     classes = ceiling.is_classifier(model)
@@ -316,12 +323,12 @@ def test_every_model_has_a_counterpart(name):
 
 
 def test_penalties_are_those_of_the_private_model():
-    assert ceiling.counterpart(models.Ridge(alpha=7.0, fit_intercept=False)).get_params()["alpha"] == 7.0
-    assert not ceiling.counterpart(models.Ridge(alpha=7.0, fit_intercept=False)).fit_intercept
-    net = ceiling.counterpart(models.ElasticNet(alpha=0.2, l1_ratio=0.3))
+    assert ceiling.make_counterpart(models.Ridge(alpha=7.0, fit_intercept=False)).get_params()["alpha"] == 7.0
+    assert not ceiling.make_counterpart(models.Ridge(alpha=7.0, fit_intercept=False)).fit_intercept
+    net = ceiling.make_counterpart(models.ElasticNet(alpha=0.2, l1_ratio=0.3))
     assert (net.alpha, net.l1_ratio) == (0.2, 0.3)
-    assert ceiling.label_of(ceiling.counterpart(models.SGDClassifier(loss="hinge"))) == "LinearSVC"
-    kernel = ceiling.counterpart(models.KernelRidge(gamma=3.0, kernel="laplacian"))
+    assert ceiling.label_of(ceiling.make_counterpart(models.SGDClassifier(loss="hinge"))) == "LinearSVC"
+    kernel = ceiling.make_counterpart(models.KernelRidge(gamma=3.0, kernel="laplacian"))
     assert kernel.steps[1][1].gamma == 3.0 and kernel.steps[1][1].kernel == "laplacian"
 
 
@@ -391,7 +398,7 @@ def test_the_sentence_is_about_the_model_that_needs_least_even_if_another_is_a_h
 
 
 def test_bands():
-    found = band(np.arange(11.0), (0.2, 0.8))
+    found = make_band(np.arange(11.0), (0.2, 0.8))
     assert found == (5.0, 5.0, 2.0, 8.0)
 
 
@@ -438,7 +445,7 @@ def test_simulations_repeat_themselves_and_say_what_they_are():
     ("bad", "says"),
     [
         ({"kind": "ranking"}, "`kind`"),
-        ({"kind": "classification"}, "nothing of classes"),
+        ({"kind": "classification"}, "no classes"),
         ({"bounds": Bounds([0], [1])}, "nothing of the target"),
         ({"bounds": Bounds(0, 1, target=(0, 1))}, "number of columns must be known"),
         ({"d": 3}, "`d`"),

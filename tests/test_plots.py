@@ -18,13 +18,13 @@ from discreet.evaluate.frontier import Run
 from discreet.events import Approximate, Composed, Gaussian, Laplace, Pure, Repeated, Sampled
 from discreet.models import BayesianLinearRegression, LinearRegression, LogisticRegression, Ridge
 from discreet.plots import adversary, coefficients, ledger, loss, style
-from discreet.plots.adversary import beliefs, beyond, promise, reading
-from discreet.plots.coefficients import bars
-from discreet.plots.frontier import limits, lines, size
-from discreet.plots.law import law
+from discreet.plots.adversary import beliefs, bound_exceedance, describe_beliefs, read_guarantee
+from discreet.plots.coefficients import make_bars
+from discreet.plots.frontier import find_limits, find_score_size, make_lines
+from discreet.plots.law import compute_loss_law
 from discreet.plots.ledger import account
-from discreet.plots.loss import losses, words
-from discreet.plots.posterior import densities
+from discreet.plots.loss import describe_losses, losses
+from discreet.plots.posterior import estimate_densities
 from discreet.release import Release
 
 from .overlaps import beyond as cut_off
@@ -73,7 +73,7 @@ def bayesian():
 
 
 def test_frontier_against_epsilon_has_a_line_per_model():
-    first, second, top, bottom = lines(made("a", "b"))
+    first, second, top, bottom = make_lines(made("a", "b"))
     assert [line.label for line in (first, second, top, bottom)] == ["a", "b", "ceiling: top", "floor: mean"]
     assert first.x.tolist() == [0.1, 1.0, 10.0]
     assert first.middle == pytest.approx([0.31, 0.41, 0.51]) and second.middle == pytest.approx([0.26, 0.36, 0.46])
@@ -82,21 +82,21 @@ def test_frontier_against_epsilon_has_a_line_per_model():
 
 
 def test_frontier_of_one_model_has_a_line_per_other_value():
-    assert [line.label for line in lines(made("a"))[:-2]] == ["100 rows", "400 rows"]
-    against = lines(made("a"), "n")
+    assert [line.label for line in make_lines(made("a"))[:-2]] == ["100 rows", "400 rows"]
+    against = make_lines(made("a"), "n")
     assert [line.label for line in against[:-2]] == ["ε = 0.1", "ε = 1", "ε = 10"]
     assert against[1].x.tolist() == [100, 400] and against[1].middle == pytest.approx([0.11, 0.41])
-    fixed = lines(made("a", "b"), "n", at=10.0)
+    fixed = make_lines(made("a", "b"), "n", at=10.0)
     assert fixed[0].middle == pytest.approx([0.21, 0.51]) and len(fixed) == 4
     for bad in ({"against": "time"}, {"against": "n", "at": 5.0}, {"at": 7}):
         with pytest.raises(ValueError, match="`a"):
-            lines(made("a"), **bad)
+            make_lines(made("a"), **bad)
 
 
 def test_frontier_is_drawn_as_it_is():
     result = made("a", "b")
     ax = result.plot()
-    assert [tuple(line.get_ydata()) for line in ax.lines] == [tuple(line.middle) for line in lines(result)]
+    assert [tuple(line.get_ydata()) for line in ax.lines] == [tuple(line.middle) for line in make_lines(result)]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ceiling: top", "a", "b", "floor: mean"]
     assert [text.get_text() for text in ax.get_xticklabels()] == ["0.1", "1", "10"] and ax.get_xscale() == "log"
     assert ax.get_title(loc="left") == "400 rows to learn from" and ax.get_ylabel() == "R²"
@@ -110,8 +110,8 @@ def test_what_falls_far_below_the_floor_leaves_the_picture():
     result = made("a")
     deep = dataclasses.replace(result, runs=(*result.runs, Run("a", "private", 0.01, 400, 0, -500.0)))
     deep = dataclasses.replace(deep, runs=(*deep.runs, Run("a", "private", 0.01, 100, 0, -500.0)))
-    low, high = limits(lines(deep))
-    assert -0.5 < low < 0 and 0.9 < high < 1.1 and lines(deep)[1].middle[0] == -500
+    low, high = find_limits(make_lines(deep))
+    assert -0.5 < low < 0 and 0.9 < high < 1.1 and make_lines(deep)[1].middle[0] == -500
 
 
 def level(*scores, floor=0.0, ceiling=-0.004, label="top"):
@@ -131,8 +131,8 @@ def level(*scores, floor=0.0, ceiling=-0.004, label="top"):
 def test_where_there_is_nothing_to_learn_all_that_matters_is_in_the_picture(scores):
     """Ceiling, floor and the best line's end; and differences below a twentieth are not blown up."""
     for against, ceiling in (("epsilon", -0.004), ("n", -0.004), ("epsilon", -0.5), ("n", -0.5)):
-        shown = lines(level(*scores, ceiling=ceiling), against)
-        low, high = limits(shown)
+        shown = make_lines(level(*scores, ceiling=ceiling), against)
+        low, high = find_limits(shown)
         assert high - low >= 0.05
         ends = max(line.middle[-1] for line in shown if line.kind == "private")
         assert all(low < value < high for value in (ceiling, 0.0, ends))
@@ -142,7 +142,7 @@ def test_where_there_is_nothing_to_learn_all_that_matters_is_in_the_picture(scor
 def test_the_axis_is_of_the_size_of_the_score():
     """A score that is no share, such as a squared error: a twentieth of what the floor scores."""
     result = dataclasses.replace(level(-2e6, -1e6, -1e6, floor=-1e6, ceiling=-1e6), measure="neg_mean_squared_error")
-    assert size(result) == 1e6 and size(made("a")) == 1.0
+    assert find_score_size(result) == 1e6 and find_score_size(made("a")) == 1.0
     low, high = result.plot().get_ylim()
     assert 0.05e6 <= high - low < 0.1e6 and low < -1e6 < high
 
@@ -211,10 +211,10 @@ def test_an_empty_ledger():
 
 
 def test_coefficients_with_their_intervals(linear):
-    found = bars(linear, 0.9)
+    found = make_bars(linear, 0.9)
     assert found.names == ("age", "bmi") and found.middle.tolist() == linear.coef_.tolist()
     assert np.array_equal(np.column_stack([found.low, found.high]), linear.interval(0.9)[1:])
-    whole = bars(linear, 0.9, "range")
+    whole = make_bars(linear, 0.9, "range")
     assert whole.middle == pytest.approx(linear.coef_ * (linear.bounds_.upper - linear.bounds_.lower))
     ax = plots.coefficients({"one": linear, "two": linear}, exact=[1.0, -0.5])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "two", "without privacy"]
@@ -222,37 +222,37 @@ def test_coefficients_with_their_intervals(linear):
 
 
 def test_coefficients_of_other_models(bayesian):
-    assert np.array_equal(bars(bayesian, 0.8).low, bayesian.coef_interval(0.8)[:, 0])
+    assert np.array_equal(make_bars(bayesian, 0.8).low, bayesian.coef_interval(0.8)[:, 0])
     X, y = people(500)
     classifier = LogisticRegression(5.0, bounds=Bounds(-1, 1, classes=[False, True])).fit(X, y > 0)
-    found = bars(classifier)
+    found = make_bars(classifier)
     assert found.middle.shape == (2,) and np.isnan(found.low).all() and plots.coefficients(classifier) is not None
     three = LogisticRegression(5.0, bounds=Bounds(-1, 1, classes=[0, 1, 2])).fit(X, np.digitize(y, [-0.5, 0.5]))
     with pytest.raises(ValueError, match="several classes"):
-        bars(three)
+        make_bars(three)
     with pytest.raises(ValueError, match="features differ"):
         plots.coefficients({"a": classifier, "b": Ridge(bounds=Bounds(-1, 1, target=(-2, 2))).fit(X[:, :1], y)})
     with pytest.raises(ValueError, match="`per`"):
-        bars(classifier, per="metre")
+        make_bars(classifier, per="metre")
 
 
 def test_the_posterior_with_and_without_the_noise(bayesian):
     """The one that forgets the noise is the model's own naive posterior: narrower by far, and its density a density."""
-    aware, naive = densities(bayesian, 1, 0.9)
+    aware, naive = estimate_densities(bayesian, 1, 0.9)
     assert aware.interval == pytest.approx(tuple(bayesian.coef_interval(0.9)[1]))
     assert aware.mean == pytest.approx(bayesian.coef_[1])
     assert naive.interval[1] - naive.interval[0] < 0.7 * (aware.interval[1] - aware.interval[0])
     for one in (aware, naive):
         assert np.trapezoid(one.density, one.grid) == pytest.approx(1.0, abs=0.02)
-    beside = densities(bayesian, 1, 0.9, beside=bayesian)[1]
+    beside = estimate_densities(bayesian, 1, 0.9, beside=bayesian)[1]
     assert beside.interval == aware.interval
     ax = plots.posterior(bayesian, 1)
     assert ax.lines[1].get_xdata() == pytest.approx(aware.interval) and ax.get_xlabel() == "coefficient of x2"
     for bad in (2, -1, "x3", True):
         with pytest.raises(ValueError, match="`feature`"):
-            densities(bayesian, bad)
+            estimate_densities(bayesian, bad)
     with pytest.raises(ValueError, match="`confidence`"):
-        densities(bayesian, 0, 1.0)
+        estimate_densities(bayesian, 0, 1.0)
 
 
 # rates ------------------------------------------------------------------------------------------------
@@ -287,13 +287,13 @@ def test_the_loss_of_gaussian_noise_is_normal(sigma):
     exact = np.diff(norm.cdf(found.edges, mu**2 / 2, mu))
     assert found.probabilities == pytest.approx(exact, abs=1e-3 * exact.max())
     assert found.beyond == pytest.approx(norm.sf(found.epsilon, mu**2 / 2, mu), rel=0.02) and found.beyond > 1e-5
-    assert f"probability of {found.beyond:.2g} (δ = 1e-05)" in words(found)
+    assert f"probability of {found.beyond:.2g} (δ = 1e-05)" in describe_losses(found)
 
 
 def test_the_loss_of_pure_noise_is_never_beyond():
     for event in (Laplace(2.0), Pure(0.5), Composed((Laplace(4.0), Pure(0.25)))):
         found = losses(event)
-        assert (found.epsilon, found.delta, found.beyond) == (0.5, 0.0, 0.0) and "never" in words(found)
+        assert (found.epsilon, found.delta, found.beyond) == (0.5, 0.0, 0.0) and "never" in describe_losses(found)
         assert found.probabilities.sum() == pytest.approx(1.0, abs=1e-9)
         assert found.edges[0] < -0.5 and found.edges[-1] > 0.5
     # Laplace: all answers beyond one neighbour's have the loss ε itself, half of the answers
@@ -304,12 +304,12 @@ def test_the_loss_of_pure_noise_is_never_beyond():
 def test_the_loss_of_many_rounds():
     """1000 sampled rounds: mean and variance of the sum are 1000 times those of one round."""
     one = accounting.loss_distribution(Sampled(0.01, Gaussian(1.0)), 1e-4)
-    many = law(Repeated(Sampled(0.01, Gaussian(1.0)), 1000), 1e-3)
+    many = compute_loss_law(Repeated(Sampled(0.01, Gaussian(1.0)), 1000), 1e-3)
     assert many.probabilities.sum() == pytest.approx(1.0, abs=1e-6)
     assert many.mean == pytest.approx(1000 * one.mean, rel=0.01)
     variance = np.square(many.losses - many.mean) @ many.probabilities
     assert variance == pytest.approx(1000 * np.square(one.losses - one.mean) @ one.probabilities, rel=0.01)
-    mixed = law(Composed((Laplace(1.0), Gaussian(1.0))), 1e-3)
+    mixed = compute_loss_law(Composed((Laplace(1.0), Gaussian(1.0))), 1e-3)
     assert mixed.mean == pytest.approx(0.5 + math.exp(-1), rel=0.01)  # KL of Laplace(1) at distance 1: e^-1
 
 
@@ -325,7 +325,7 @@ def test_losses_of_releases_and_ledgers(linear):
     assert ax.lines[0].get_xdata()[0] == losses(book).epsilon and "mean loss" in ax.get_title(loc="left")
     heights = sum(bar.get_height() for bar in ax.patches)
     assert heights == pytest.approx(1.0, abs=1e-4) and len(book.entries) == 2
-    with pytest.raises(ValueError, match="no ε"):
+    with pytest.raises(ValueError, match="no finite ε"):
         losses(Approximate(1.0, 0.1), 1e-6)
     with pytest.raises(TypeError, match="Got float"):
         losses(1.0)
@@ -347,19 +347,21 @@ def test_what_an_adversary_can_learn_is_said_as_the_budget_says_it():
     for epsilon in (0.3, 1.0, 4.0):
         even = float(beliefs(epsilon, 0.5).most)
         assert f"at most {100 * even:.1f}%" in Budget(epsilon).explain()
-        assert f"at most {100 * even:.2g}%" in reading(Budget(epsilon))
-    assert "δ = 1e-06" in reading(Budget(1.0, 1e-6)) and "δ" not in reading(Budget(1.0))
-    assert "a given person has one value" in reading(Budget(1.0, 0.0, "replace-one", "person"))
-    assert "99.99%" in reading(Budget(9.0)) and "100%" not in reading(Budget(9.0))
+        assert f"at most {100 * even:.2g}%" in describe_beliefs(Budget(epsilon))
+    assert "δ = 1e-06" in describe_beliefs(Budget(1.0, 1e-6)) and "δ" not in describe_beliefs(Budget(1.0))
+    assert "a given person has one value" in describe_beliefs(Budget(1.0, 0.0, "replace-one", "person"))
+    assert "99.99%" in describe_beliefs(Budget(9.0)) and "100%" not in describe_beliefs(Budget(9.0))
 
 
 def test_the_promise_at_hand(linear):
     book = Ledger(Budget(2.0, 1e-6))
     with pytest.raises(ValueError, match="Nothing was charged"):
-        promise(book)
+        read_guarantee(book)
     book.charge("a", Gaussian(10.0))
-    assert promise(book) == Budget(book.spent, 1e-6)
-    assert promise(linear) == promise(linear.release_) == Budget(1.0, 1e-6) and promise(0.5, 1e-5) == Budget(0.5, 1e-5)
+    assert read_guarantee(book) == Budget(book.spent, 1e-6)
+    assert read_guarantee(linear) == read_guarantee(linear.release_) == Budget(1.0, 1e-6) and read_guarantee(
+        0.5, 1e-5
+    ) == Budget(0.5, 1e-5)
     ax = plots.adversary(linear)
     assert ax.lines[1].get_ydata() == pytest.approx(beliefs(1.0, ax.lines[1].get_xdata()).most)
     assert len(plots.adversary([0.1, 1, 3]).get_legend().get_texts()) == 4
@@ -379,13 +381,13 @@ def test_lines_are_told_apart_without_colour():
 
 
 def test_marks_do_not_touch():
-    ax = style.axes()
+    ax = style.make_axes()
     ax.set_xscale("log")
-    style.marks(ax.xaxis, [1000, 1010, 2000, 16000], ",.0f")
+    style.place_marks(ax.xaxis, [1000, 1010, 2000, 16000], ",.0f")
     assert [text.get_text() for text in ax.get_xticklabels()] == ["1,000", "2,000", "16,000"]
-    style.marks(ax.xaxis, [235, 1175, 8225, 11750], ",.0f", gap=0.2)
+    style.place_marks(ax.xaxis, [235, 1175, 8225, 11750], ",.0f", gap=0.2)
     assert [text.get_text() for text in ax.get_xticklabels()] == ["235", "1,175", "11,750"]  # the ends have theirs
-    style.marks(ax.xaxis, [3.0])
+    style.place_marks(ax.xaxis, [3.0])
     assert [text.get_text() for text in ax.get_xticklabels()] == ["3"]
 
 
@@ -436,14 +438,14 @@ def test_pictures_of_a_ledger_say_what_no_promise_covers(linear):
     book.charge("c", Composed(()))
     assert account(book).outside == ("", "seeded", "unpaid")
     ax = plots.ledger(book)
-    (crosses,) = [line for line in ax.lines if line.get_label() == "no promise"]
+    (crosses,) = [line for line in ax.lines if line.get_label() == "no guarantee"]
     assert list(crosses.get_xdata()) == [2, 3] and list(crosses.get_ydata()) == list(account(book).spent[1:])
     for picture in (ax, plots.adversary(book)):
         title = " ".join(picture.get_title(loc="left").split())
         assert "NO PROMISE covers what these entries told: 2 (seeded), 3 (unpaid)." in title
     alone = Ledger(Budget(9.0, 1e-6))
     alone.charge("c", Composed(()))
-    with pytest.raises(ValueError, match="no promise to draw"):
+    with pytest.raises(ValueError, match="no privacy guarantee to draw"):
         plots.adversary(alone)
     seeded = dataclasses.replace(linear.release_, seeded=True)
     assert "NOT PRIVATE" in plots.adversary(seeded).get_title(loc="left")
@@ -455,24 +457,28 @@ def test_how_often_an_answer_lies_outside_of_the_picture():
     epsilon = accounting.epsilon(event, 1e-6)
     tail = float(norm.sf((epsilon - 1 / 32) * 4))
     release = Release("mean", 0.5, 0.1, event, Budget(epsilon, 1e-6))
-    assert beyond(release) == pytest.approx(tail, rel=0.02) and tail > 1.8e-5
-    assert "but for a probability of 1.9e-05 (δ = 1e-06)" in reading(release.budget, beyond(release))
-    assert "gives the same answers but for a probability of δ = 1e-06" in reading(Budget(1.0, 1e-6), beyond(1.0))
+    assert bound_exceedance(release) == pytest.approx(tail, rel=0.02) and tail > 1.8e-5
+    assert "but for a probability of 1.9e-05 (δ = 1e-06)" in describe_beliefs(release.budget, bound_exceedance(release))
+    assert "gives the same answers but for a probability of δ = 1e-06" in describe_beliefs(
+        Budget(1.0, 1e-6), bound_exceedance(1.0)
+    )
     book = Ledger(Budget(9.0, 1e-6))
     book.charge("a", event)
     book.charge("b", event)
-    assert beyond(book) == book.beyond(book.spent) > 1e-6
+    assert bound_exceedance(book) == book.beyond(book.spent) > 1e-6
 
 
 def test_the_loss_of_replaced_rows_is_said_of_values():
     promise = Budget(1.0, 1e-6, "replace-one", "person")
     release = Release("mean", 0.5, 0.1, Gaussian(4.0), promise)
-    assert "that a person has one value and not another by" in words(losses(release))
-    assert "that a row is there by" in words(losses(Gaussian(4.0)))
+    assert "that a person has one value and not another by" in describe_losses(losses(release))
+    assert "that a row is there by" in describe_losses(losses(Gaussian(4.0)))
 
 
 def test_what_is_rarer_than_can_be_computed_is_not_never():
     release = Release("mean", 0.5, 0.1, Gaussian(40.0), Budget(5.0, 1e-6))
-    assert 0 < beyond(release) < 1e-12 and "but for a probability of" in reading(release.budget, beyond(release))
+    assert 0 < bound_exceedance(release) < 1e-12 and "but for a probability of" in describe_beliefs(
+        release.budget, bound_exceedance(release)
+    )
     pure = Release("mean", 0.5, 0.1, Laplace(1.0), Budget(1.0, 1e-6))
-    assert beyond(pure) == 0.0 and "δ" not in reading(pure.budget, beyond(pure))
+    assert bound_exceedance(pure) == 0.0 and "δ" not in describe_beliefs(pure.budget, bound_exceedance(pure))

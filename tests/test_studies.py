@@ -60,14 +60,14 @@ def test_outcomes_are_saved_whole_or_not_at_all(tmp_path):
 
     (tmp_path / "x.png").write_bytes(b"old")
     with pytest.raises(RuntimeError):
-        common.save(common.Outcome([{"a": 1.0}], draw, (2, 2), ""), "x", tmp_path)
+        common.save_outcome(common.Outcome([{"a": 1.0}], draw, (2, 2), ""), "x", tmp_path)
     assert (tmp_path / "x.png").read_bytes() == b"old" and sorted(p.name for p in tmp_path.iterdir()) == [
         "x.csv",
         "x.png",
     ]
     odd = common.Outcome([{"a": 1.0}, {"b": 1.0}], draw, (2, 2), "")
     with pytest.raises(ValueError):
-        common.save(odd, "x", tmp_path)
+        common.save_outcome(odd, "x", tmp_path)
     assert (tmp_path / "x.csv").read_text().splitlines() == ["a", "1"] and len(list(tmp_path.iterdir())) == 2
 
 
@@ -84,13 +84,13 @@ def test_proportions_of_everybodys_own_noise(tmp_path, capsys):
     check("sy2", tmp_path, rows, text)
     assert "not at hand" in text and "α = 1" in text
     # an audit that fails: a report must be the vector on average
-    assert abs(sy2.slope(False) - 0.573) < 0.02 and abs(sy2.slope(True) - 1.146) < 0.03
+    assert abs(sy2.measure_slope(False) - 0.573) < 0.02 and abs(sy2.measure_slope(True) - 1.146) < 0.03
 
 
 def test_classes_of_everybodys_own_noise(tmp_path, capsys):
     rows, text = quick("sy3local", tmp_path, capsys)
     check("sy3local", tmp_path, rows, text)
-    assert "nothing is learnt" in text and abs(sy3local.tied_epsilon(0.1) - 0.9986) < 1e-4
+    assert "nothing is learnt" in text and abs(sy3local.compute_tied_epsilon(0.1) - 0.9986) < 1e-4
 
 
 @pytest.mark.slow
@@ -190,25 +190,25 @@ def test_what_is_estimated_of_people():
     """Two patients: one stays 2 days, the other 4, 4, 4, and 12."""
     days, patient = np.array([2.0, 4.0, 4.0, 4.0, 12.0]), np.array([7, 8, 8, 8, 8])
     visits = people.Visits(np.zeros((5, 7)), days, days > 3, patient)
-    assert people.exact(visits, "rows") == (5.2, 5)
-    assert people.exact(visits, "people, 1 visit") == people.exact(visits, people.SHARES) == (4, 2)
-    assert people.exact(visits, "people, 2") == (pytest.approx((2 + 2 * 6) / 3), 3)
-    assert people.exact(visits, "people, 5") == (5.2, 5)
+    assert people.compute_exact(visits, "rows") == (5.2, 5)
+    assert people.compute_exact(visits, "people, 1 visit") == people.compute_exact(visits, people.SHARES) == (4, 2)
+    assert people.compute_exact(visits, "people, 2") == (pytest.approx((2 + 2 * 6) / 3), 3)
+    assert people.compute_exact(visits, "people, 5") == (5.2, 5)
 
 
 @pytest.mark.catalogue("DI7")
 def test_what_a_promise_for_rows_is_worth_to_a_person():
-    assert people.group(0.1, 40) == "ε = 4, δ = 0.002"
-    assert people.group(1.0, 40) == "nothing"
+    assert people.describe_group(0.1, 40) == "ε = 4, δ = 0.002"
+    assert people.describe_group(1.0, 40) == "nothing"
     # where all noise is Gaussian more is known, and it is still no promise to speak of
-    assert 40 < people.gaussian_group(1.0, 40) < 200
-    assert people.gaussian_group(1.0, 1) == pytest.approx(1.0, rel=1e-6)
+    assert 40 < people.find_gaussian_epsilon(1.0, 40) < 200
+    assert people.find_gaussian_epsilon(1.0, 1) == pytest.approx(1.0, rel=1e-6)
 
 
 @pytest.mark.catalogue("SY8")
 def test_the_source_s_noise_is_not_private():
     """Both ways to read the source lose more than they declare, by exact calculation; what is certified bounds it."""
-    found = sy8.losses(common.digits(True, "nowhere"), 200, 0.1)
+    found = sy8.measure_losses(common.load_fours_and_nines(True, "nowhere"), 200, 0.1)
     for name in ("as stated", "as run"):
         for pair in ("black images and a white one", "one label changed"):
             assert 0.1 < found[f"{name}, {pair}"] < found[f"{name}, certified"]
@@ -219,10 +219,12 @@ def test_the_source_s_noise_is_not_private():
 @pytest.mark.catalogue("SY8")
 def test_weights_tell_which_penalty_they_are_of():
     """No minimum of a mean of losses and λ/2·‖w‖² is longer than √(2 log 2/λ); the sum's is, as are the source's."""
-    images = common.digits(True, "nowhere")
-    U, signs = common.unit(images.X), np.where(images.y == 9, 1.0, -1.0)
+    images = common.load_fours_and_nines(True, "nowhere")
+    U, signs = common.normalise_rows(images.X), np.where(images.y == 9, 1.0, -1.0)
     bound = math.sqrt(2 * math.log(2) / sy8.LAMBDA)
-    stated, ran = (np.linalg.norm(sy8.weights(U, signs, sy8.strength(v, len(U)))) for v in (sy8.AS_STATED, sy8.AS_RUN))
+    stated, ran = (
+        np.linalg.norm(sy8.fit_weights(U, signs, sy8.find_penalty(v, len(U)))) for v in (sy8.AS_STATED, sy8.AS_RUN)
+    )
     assert stated < bound < ran
     assert 1 / 64 < sy8.LAMBDA < 1 / 2  # within the source's grid
 
@@ -234,26 +236,26 @@ def test_what_the_source_s_descent_would_spend():
         q, steps = sy3.RATE, sy3.STEPS
         formula = (q**2 * steps + q * math.sqrt(steps * math.log(1 / delta)) / sigma) / 2
         assert formula == pytest.approx(stated, abs=0.01)
-        assert sy3.true_epsilon(sigma, delta) > 100 * stated
+        assert sy3.compute_true_epsilon(sigma, delta) > 100 * stated
 
 
 @pytest.mark.catalogue("SY9")
 def test_descent_is_as_stated_for_rows_of_unit_length():
     """The library divides rows in [-1, 1] by √d: what is d times as large as stated and 1/√d are steps and clips."""
     cell = {"n": 100, "d": 49, "batch": 10, "epochs": 2, "epsilon": 1.0}
-    source, pure, gaussian = (sy9.classifier({**cell, "method": method}, 0) for method in sy9.METHODS)
+    source, pure, gaussian = (sy9.make_classifier({**cell, "method": method}, 0) for method in sy9.METHODS)
     assert (source.eta0, source.clip, source.lot, source.learning_rate) == (49.0, pytest.approx(1 / 7), 5, "sqrt")
     assert (pure.eta0, pure.lot, pure.epochs, pure.noise) == (64.0 * 49, 10, 2, "pure")
     assert (gaussian.eta0, gaussian.clip, gaussian.noise) == (32.0 * 49, pytest.approx(0.5 / 7), "gaussian")
 
 
 def test_projected_rows_have_unit_length():
-    images = common.digits(True, "nowhere")
+    images = common.load_fours_and_nines(True, "nowhere")
     assert images.made_up and images.shape == (8, 8) and set(images.y) == {4, 9}
-    X, test = sy9.projected(images, np.arange(20), 5, repeat=0)
+    X, test = sy9.project_images(images, np.arange(20), 5, repeat=0)
     assert X.shape == (20, 5) and test.shape == (100, 5)
     assert np.linalg.norm(X, axis=1) == pytest.approx(np.ones(20))
-    assert (common.unit(np.zeros((1, 3))) == 0).all()
+    assert (common.normalise_rows(np.zeros((1, 3))) == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -280,15 +282,15 @@ def test_list(capsys):
 
 def test_where_data_are_looked_for(monkeypatch):
     monkeypatch.setenv("DISCREET_DATA", "/elsewhere")
-    assert common.folder("/given") == Path("/given")
-    assert common.folder() == Path("/elsewhere")
+    assert common.find_folder("/given") == Path("/given")
+    assert common.find_folder() == Path("/elsewhere")
     monkeypatch.delenv("DISCREET_DATA")
-    assert common.folder() == Path("data")
+    assert common.find_folder() == Path("data")
 
 
 def test_names_in_either_case(tmp_path, monkeypatch):
     outcome = common.Outcome([{"value": 1.0}], lambda figure: None, (1, 1), "words")
-    monkeypatch.setattr(sy4, "study", lambda quick, data, workers: outcome)
+    monkeypatch.setattr(sy4, "run_study", lambda quick, data, workers: outcome)
     monkeypatch.chdir(tmp_path)
     text, picture, numbers = run("SY4", quick=True)
     assert text == "words" and main(["SY4"]) == 0
@@ -297,8 +299,8 @@ def test_names_in_either_case(tmp_path, monkeypatch):
 
 
 def test_the_same_seed_gives_the_same_numbers():
-    first, again = (sy4.accuracy(0, 100, 2.0) for _ in range(2))
-    assert first == again != sy4.accuracy(1, 100, 2.0)
+    first, again = (sy4.measure_accuracy(0, 100, 2.0) for _ in range(2))
+    assert first == again != sy4.measure_accuracy(1, 100, 2.0)
 
 
 def test_rank_correlation():
@@ -316,7 +318,7 @@ def test_public_rows_by_bayes_rule():
     covariance = np.diag([1e9, 1.0, 1.0, 1.0])
     model = SimpleNamespace(intercept_=0.0, coef_=np.zeros(3), covariance_=covariance, residual_std_=0.5)
     ridge = Ridge(alpha=0.25).fit(X, y)
-    both = common.with_public(model, X, y)
+    both = common.add_public_rows(model, X, y)
     assert both == pytest.approx(np.append(ridge.intercept_, ridge.coef_), rel=1e-6)
     model.residual_std_ = None
-    assert (common.with_public(model, X, y) == 0).all()
+    assert (common.add_public_rows(model, X, y) == 0).all()

@@ -11,7 +11,7 @@ from .overlaps import beyond, overlaps, texts
 
 
 def figure(draw, size=(common.WIDTH, 9.5)):
-    return common.drawn(common.Outcome([], draw, size, ""))
+    return common.make_figure(common.Outcome([], draw, size, ""))
 
 
 def third():
@@ -32,7 +32,7 @@ def third():
     for row in rows:
         if row["method"] == sy3.NOT_PRIVATE and row["n"] == sy3.SIZES[-1]:
             row["coefficient_error"] = 0.0
-    return figure(lambda figure: sy3.draw(figure, rows, sy3.SIZES), (common.WIDTH, 7.6))
+    return figure(lambda figure: sy3.draw_figure(figure, rows, sy3.SIZES), (common.WIDTH, 7.6))
 
 
 def sixth():
@@ -42,7 +42,8 @@ def sixth():
         for name, variant, e in product(sy6.SETS, variants, sy6.EPSILONS)
     }
     return figure(
-        lambda figure: sy6.draw(figure, errors, list(sy6.SETS), sy6.EPSILONS), (common.WIDTH, 2.6 * len(sy6.QUESTIONS))
+        lambda figure: sy6.draw_figure(figure, errors, list(sy6.SETS), sy6.EPSILONS),
+        (common.WIDTH, 2.6 * len(sy6.QUESTIONS)),
     )
 
 
@@ -50,15 +51,17 @@ def eighth():
     sizes = tuple(235 * k for k in range(1, 51))
     methods = (sy8.NO_NOISE, sy8.AS_RUN, sy8.AS_STATED, sy8.RIGHT, *sy8.METHODS)
     rows = [
-        sy8.row(method, measure, n, e, r, 0.02 + 0.1 / (1 + e))
+        sy8.make_row(method, measure, n, e, r, 0.02 + 0.1 / (1 + e))
         for method, measure, n, e, r in product(methods, ("error", "noise over weights"), sizes, sy8.EPSILONS, (0, 1))
     ]
-    return figure(lambda figure: sy8.draw(figure, rows, sizes, sy8.EPSILONS, sy8.FEWER))
+    return figure(lambda figure: sy8.draw_figure(figure, rows, sizes, sy8.EPSILONS, sy8.FEWER))
 
 
 def ninth():
-    rows = [{**cell, "repeat": r, "error": 0.1 + 0.01 * r} for cell in sy9._cells(sy9.AXES, 11_750) for r in (0, 1)]
-    return figure(lambda figure: sy9.draw(figure, rows, sy9.AXES))
+    rows = [
+        {**cell, "repeat": r, "error": 0.1 + 0.01 * r} for cell in sy9._list_cells(sy9.AXES, 11_750) for r in (0, 1)
+    ]
+    return figure(lambda figure: sy9.draw_figure(figure, rows, sy9.AXES))
 
 
 def visits(shift=0.0):
@@ -78,7 +81,7 @@ def visits(shift=0.0):
 
 
 def of_people():
-    return figure(lambda figure: people.draw(figure, visits()), (common.WIDTH, 5.6))
+    return figure(lambda figure: people.draw_figure(figure, visits()), (common.WIDTH, 5.6))
 
 
 PICTURES = {"sy3": third, "sy6": sixth, "sy8": eighth, "sy9": ninth, "people": of_people}
@@ -107,16 +110,16 @@ def test_what_is_compared_with_itself_is_no_point():
 def test_scores_are_compared_on_the_same_patients():
     """What splits differ by, which is the same for all ways, is in no bar."""
     for measure in ("R2", "AUC" + people.BY_PATIENT):
-        rows = people.beside(visits(shift=0.004), measure)
-        found = common.averages(rows, "value", "way", "epsilon")
+        rows = people.subtract_plain(visits(shift=0.004), measure)
+        found = common.average_by(rows, "value", "way", "epsilon")
         assert {way for way, _ in found} >= set(people.WAYS)
         for way, epsilon in product(people.WAYS, people.EPSILONS):
             assert found[way, epsilon] == pytest.approx((0.004, 0.0), abs=1e-12)
 
 
 def test_marks_keep_the_ends():
-    panel = common.drawn(common.Outcome([], lambda figure: figure.subplots(), (4, 3), "")).axes[0]
-    common.along(panel, sy9.AXES["n"], "images")
+    panel = common.make_figure(common.Outcome([], lambda figure: figure.subplots(), (4, 3), "")).axes[0]
+    common.mark_axis(panel, sy9.AXES["n"], "images")
     assert [text.get_text() for text in panel.get_xticklabels()] == ["235", "1,175", "4,700", "11,750"]
-    common.along(panel, (0.1, 1.0, 10.0), "ε")
+    common.mark_axis(panel, (0.1, 1.0, 10.0), "ε")
     assert [text.get_text() for text in panel.get_xticklabels()] == ["0.1", "1", "10"]

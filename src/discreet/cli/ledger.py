@@ -201,9 +201,9 @@ def _table(ledger: Ledger) -> Any:
 
 def _draw(ledger: Ledger, out: console.Output) -> None:
     from discreet.plots import ledger as draw
-    from discreet.plots.style import sheet
+    from discreet.plots.style import make_sheet
 
-    figure, (axes,) = sheet()
+    figure, (axes,) = make_sheet()
     draw(ledger, axes=axes)
     with out.open() as file:
         figure.savefig(file, format="png", dpi=130)

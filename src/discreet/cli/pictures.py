@@ -41,11 +41,11 @@ def figure(found: Description) -> Any:
     """One histogram per column: noisy counts, the mean with its interval, quartiles as ticks."""
     from matplotlib.figure import Figure
 
-    from discreet.plots.style import quiet
+    from discreet.plots.style import use_quiet_style
     from discreet.stats.description import Numbers
 
     down = -(-len(found.columns) // ACROSS)
-    with quiet():
+    with use_quiet_style():
         sheet = Figure(figsize=(3.4 * min(ACROSS, len(found.columns)), 2.6 * down), layout="constrained")
         for place, one in enumerate(found.columns, 1):
             axes = sheet.add_subplot(down, min(ACROSS, len(found.columns)), place)

@@ -43,9 +43,9 @@ def study(
         console.say("\n".join(f"{one:7} {what}" for one, what in STUDIES.items()), json=json)
         return
     if name in STUDIES:
-        from discreet.studies.common import places
+        from discreet.studies.common import find_outputs
 
-        for place in places(name, output):
+        for place in find_outputs(name, output):
             if place.exists() and not force:
                 raise ValueError(f"{str(place)!r} is there already. Hint: --force to replace it, or -o FOLDER.")
     text, picture, numbers = run(name, quick=quick, data=data, out=output, jobs=jobs)

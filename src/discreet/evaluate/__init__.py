@@ -1,9 +1,9 @@
-"""How good a model is (CL12), and how good it would be at another ε.
+"""The accuracy of a model (CL12), and its accuracy at another ε.
 
 For rows that you may see, exact and NOT private: `roc`, `auc`, `confusion`, `calibration`, `frontier`, `error_curve`;
-`simulate` makes such rows from public facts. For private test rows, with noise that is paid for: `private_accuracy`,
+`simulate` makes such rows from public facts. For private test rows, with noise and at a cost: `private_accuracy`,
 `private_confusion`, `private_auc`, `private_calibration`, and `private_scores`, from which `auc_of`, `roc_of` and
-`calibration_of` are made for nothing more.
+`calibration_of` follow at no further cost.
 """
 
 from discreet.evaluate.curves import Calibration, Confusion, Roc, auc, calibration, confusion, roc

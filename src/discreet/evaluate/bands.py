@@ -1,4 +1,4 @@
-"""The middle of many repeats, and the band in which most of them lie."""
+"""The median of repeats, and the band that holds most of them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Band(NamedTuple):
     high: float
 
 
-def band(values: ArrayLike, quantiles: Sequence[float] = (0.1, 0.9)) -> Band:
-    """Of the values, between these quantiles.
+def make_band(values: ArrayLike, quantiles: Sequence[float] = (0.1, 0.9)) -> Band:
+    """The median, the mean and the quantiles of some values.
 
-    >>> band([1.0, 2.0, 3.0, 4.0, 10.0], (0.0, 1.0))
+    >>> make_band([1.0, 2.0, 3.0, 4.0, 10.0], (0.0, 1.0))
     Band(median=3.0, mean=4.0, low=1.0, high=10.0)
     """
     here = np.asarray(values, np.float64)

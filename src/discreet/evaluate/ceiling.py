@@ -1,4 +1,4 @@
-"""What is above and below a private model: scikit-learn's counterpart without privacy, and a guess without features."""
+"""Comparisons for a private model: scikit-learn's counterpart without privacy, and a guess without features."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 from discreet import models
 
 KERNELS = {"gaussian": "rbf", "laplacian": "laplacian", "polynomial": "poly"}
-LANDMARKS = 300  # of a kernel machine without privacy: enough to be a ceiling, few enough for many rows
+LANDMARKS = 300  # features of a kernel machine without privacy: enough for a ceiling, few enough for many rows
 
 
-def counterpart(model: Any) -> Any:
-    """The estimator of scikit-learn that does the same without privacy.
+def make_counterpart(model: Any) -> Any:
+    """The corresponding estimator of scikit-learn, without privacy.
 
     | private | without privacy |
     | --- | --- |
@@ -27,47 +27,47 @@ def counterpart(model: Any) -> Any:
     | `Ridge`, `Lasso`, `ElasticNet` | the same, with the same penalty |
     | `BayesianLinearRegression` | `BayesianRidge` |
     | `LogisticRegression`, `SGDClassifier`, `OnlineClassifier` | `LogisticRegression` on standardised columns |
-    | `LinearSVC`, those with a hinge loss | `LinearSVC` on standardised columns |
+    | `LinearSVC`, and others with a hinge loss | `LinearSVC` on standardised columns |
     | `KernelRidge`, `KernelSVC` | a linear model on 300 features of the same kernel |
-    | `HypothesisClass` of stumps | a tree of one question |
+    | `HypothesisClass` of stumps | a tree of depth one |
     | a pipeline | the same steps, with the last one replaced |
-    | `PrivateSearchCV` | that of its estimator |
+    | `PrivateSearchCV` | the counterpart of its estimator |
     | any other | `LinearRegression` or `LogisticRegression` |
 
-    >>> counterpart(models.Ridge(alpha=3.0))
+    >>> make_counterpart(models.Ridge(alpha=3.0))
     Ridge(alpha=3.0)
     """
     if isinstance(model, Pipeline):
-        return Pipeline([(name, clone(step)) for name, step in model.steps[:-1]] + [_last(model)])
+        return Pipeline([(name, clone(step)) for name, step in model.steps[:-1]] + [_replace_last(model)])
     if isinstance(model, models.PrivateSearchCV):
-        return counterpart(model.estimator)
+        return make_counterpart(model.estimator)
     if is_classifier(model):
-        return _classifier(model)
+        return _make_classifier(model)
     if is_regressor(model):
-        return _regressor(model)
+        return _make_regressor(model)
     raise ValueError(f"The frontier is for regressors and classifiers. Got {type(model).__name__}.")
 
 
-def floor(model: Any) -> Any:
-    """What needs no features: the majority class, or the mean."""
+def make_floor(model: Any) -> Any:
+    """A model that uses no features: the majority class, or the mean."""
     return DummyClassifier(strategy="prior") if is_classifier(model) else DummyRegressor()
 
 
 def label_of(model: Any) -> str:
-    """How a model without privacy is called.
+    """The name of a model without privacy.
 
-    >>> label_of(counterpart(models.LogisticRegression()))
+    >>> label_of(make_counterpart(models.LogisticRegression()))
     'LogisticRegression'
     """
     return type(model.steps[-1][1] if isinstance(model, Pipeline) else model).__name__
 
 
-def _last(model: Pipeline) -> tuple[str, Any]:
+def _replace_last(model: Pipeline) -> tuple[str, Any]:
     name, last = model.steps[-1]
-    return name, counterpart(last)
+    return name, make_counterpart(last)
 
 
-def _regressor(model: Any) -> Any:
+def _make_regressor(model: Any) -> Any:
     intercept = bool(getattr(model, "fit_intercept", True))
     if isinstance(model, models.Ridge):
         return linear_model.Ridge(alpha=model.alpha, fit_intercept=intercept)
@@ -78,14 +78,14 @@ def _regressor(model: Any) -> Any:
     if isinstance(model, models.BayesianLinearRegression):
         return linear_model.BayesianRidge(fit_intercept=intercept)
     if isinstance(model, models.KernelRidge):
-        return _kernel(model, linear_model.Ridge(alpha=1e-3))
+        return _make_kernel_model(model, linear_model.Ridge(alpha=1e-3))
     return linear_model.LinearRegression(fit_intercept=intercept)
 
 
-def _classifier(model: Any) -> Any:
+def _make_classifier(model: Any) -> Any:
     intercept = bool(getattr(model, "fit_intercept", True))
     if isinstance(model, models.KernelSVC):
-        return _kernel(model, svm.LinearSVC())
+        return _make_kernel_model(model, svm.LinearSVC())
     if isinstance(model, models.LinearSVC) or getattr(model, "loss", "") == "hinge":
         return make_pipeline(StandardScaler(), svm.LinearSVC(fit_intercept=intercept))
     if isinstance(model, models.HypothesisClass) and model.hypotheses == "stumps":
@@ -95,8 +95,8 @@ def _classifier(model: Any) -> Any:
     )
 
 
-def _kernel(model: Any, last: Any) -> Any:
-    # gamma means the same: columns within [-1, 1], and 2/d if it is not given, where Nystroem's own default is 1/d
+def _make_kernel_model(model: Any, last: Any) -> Any:
+    # the same gamma as the private model, for columns within [-1, 1]; its default is 2/d, Nystroem's is 1/d
     kernel = KERNELS.get(model.kernel, "rbf") if isinstance(model.kernel, str) else "rbf"
     options = {"degree": model.degree, "coef0": 1.0} if kernel == "poly" else {}
     width = None if model.bounds is None else model.bounds.width

@@ -1,7 +1,7 @@
-"""Accuracy and confusion on private test rows: noisy counts, paid for, to be published.
+"""Accuracy and confusion on private test rows: noisy counts, charged to a budget, that may be published.
 
-The model is public (a private one, or learnt from other rows); what is protected are the rows it is tested on. If they
-are rows it was trained on, charge both to one ledger.
+The model is public (fitted privately, or on other rows); the test rows are protected. If they are the training rows,
+charge both to one ledger.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.bounds import Bounds
 from discreet.engines.opening import as_rows
-from discreet.evaluate.ratio import share
+from discreet.evaluate.ratio import estimate_share
 from discreet.models.selection import row_predictions as alone
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.release import Release
@@ -32,22 +32,22 @@ def private_accuracy(
     classes: Sequence[Any] | None = None,
     **options: Unpack[Options],
 ) -> Release:
-    """The share of rows that a model classifies rightly, from one noisy table of right and wrong.
+    """The share of rows that a model classifies correctly, from noisy counts of right and wrong.
 
     Parameters
     ----------
-    model : a fitted classifier; each row is predicted by itself.
+    model : a fitted classifier; each row is predicted separately.
     X, y : the test rows and their classes, or rows behind an engine.
     classes : the public list of classes; the model's if None. Rows of any other class are not counted.
     options : `neighbours`, `n`, `confidence`, `ledger`, `random_state`, as in every statistic. `n` is the number of
-        rows if it is public and none is bad; it is estimated in the same table otherwise.
+        rows if it is public and no row is bad; otherwise it is estimated from the same counts.
 
-    The interval is for the accuracy in the population, of which the rows are a sample; `std` is the noise of privacy
-    alone.
+    The interval is for the accuracy in the population, of which the rows are a sample; `std` is that of the privacy
+    noise only.
 
     Notes
     -----
-    (ε, δ)-differential privacy of the test rows: each adds one to one of two cells.
+    (ε, δ)-differential privacy of the test rows: each row adds one to one of two cells.
 
     | a row with | counts as |
     | --- | --- |
@@ -65,19 +65,21 @@ def private_accuracy(
     >>> bool(answer.value > 0.95 and answer.interval[1] == 1)
     True
     """
-    question, asked, known = question_of("private_accuracy", "predict", model, X, y, epsilon, delta, classes, options)
+    question, asked, known = open_test_question(
+        "private_accuracy", "predict", model, X, y, epsilon, delta, classes, options
+    )
 
     # BOUND + SUMMARISE: each row adds one to right (0) or wrong (1)
-    def cells(rows: Batch) -> NDArray[np.int64]:
-        return np.where(bad(rows), -1, (alone.codes(asked, rows.X, known) != rows.y).astype(np.int64))
+    def find_cells(rows: Batch) -> NDArray[np.int64]:
+        return np.where(find_bad_rows(rows), -1, (alone.codes(asked, rows.X, known) != rows.y).astype(np.int64))
 
+    query = BoundedSum(OneHot(find_cells, 2), order=question.order, name="right and wrong")
     # PRIVATISE
-    query = BoundedSum(OneHot(cells, 2), order=question.order, name="right and wrong")
     with alone.silence():
         noisy = question.curator.measure(query, question.budget.whole())
     # SOLVE
     right, wrong = noisy.value.tolist()
-    value, std, interval = share(right, wrong, noisy.std, noisy.event, question.confidence, question.n)
+    value, std, interval = estimate_share(right, wrong, noisy.std, noisy.event, question.confidence, question.n)
     return question.answer("private_accuracy", value, std, interval)
 
 
@@ -91,26 +93,28 @@ def private_confusion(
     classes: Sequence[Any] | None = None,
     **options: Unpack[Options],
 ) -> Release:
-    """How many rows of each class (first axis) were given each class (second), with noise.
+    """The noisy number of rows of each class (first axis) that are predicted as each class (second axis).
 
-    Parameters are those of `private_accuracy`. Counts are unbiased: small ones may come out below zero. The interval
-    holds for each cell by itself, for these rows. Rows whose prediction is not in the list are not counted.
-    `discreet.evaluate.Confusion(answer.axes[0], answer.value)` makes shares and a plot of it.
+    Parameters are those of `private_accuracy`. Counts are unbiased, so small ones may be below zero. The interval holds
+    for each cell separately, for these rows. Rows whose prediction is not in the list are not counted.
+    `discreet.evaluate.Confusion(answer.axes[0], answer.value)` computes shares and plots them.
 
     Notes
     -----
-    (ε, δ)-differential privacy of the test rows: each adds one to one cell.
+    (ε, δ)-differential privacy of the test rows: each row adds one to one cell.
     """
-    question, asked, known = question_of("private_confusion", "predict", model, X, y, epsilon, delta, classes, options)
+    question, asked, known = open_test_question(
+        "private_confusion", "predict", model, X, y, epsilon, delta, classes, options
+    )
     size = len(known)
 
     # BOUND + SUMMARISE: each row adds one to the cell of its true and its predicted class
-    def cells(rows: Batch) -> NDArray[np.int64]:
+    def find_cells(rows: Batch) -> NDArray[np.int64]:
         said = alone.codes(asked, rows.X, known)
-        return joint(rows, size, said, said < 0)
+        return find_joint_cells(rows, size, said, said < 0)
 
+    query = BoundedSum(OneHot(find_cells, size * size), order=question.order, name="confusion")
     # PRIVATISE
-    query = BoundedSum(OneHot(cells, size * size), order=question.order, name="confusion")
     with alone.silence():
         noisy = question.curator.measure(query, question.budget.whole("counts"))
     # SOLVE
@@ -120,32 +124,32 @@ def private_confusion(
     return question.answer("private_confusion", value, noisy.std, interval, axes=(known, known))
 
 
-def question_of(
+def open_test_question(
     name: str, method: str, model: Any, X: Any, y: Any, epsilon: float, delta: float, classes: Any, options: Options
 ) -> tuple[Question, Any, tuple[Any, ...]]:
-    """The question, the model to ask and the classes; targets are places in that list from here on."""
-    model = getattr(model, "best_estimator_", model)  # of a search
+    """The question, the model to ask and the classes; targets become places in that list."""
+    model = getattr(model, "best_estimator_", model)  # the model that a search has chosen
     known = classes if classes is not None else getattr(model, "classes_", None)
     if known is None:
         raise ValueError(f"{name} needs `classes`, the public list of labels: the model has none.")
-    known = Bounds(0, 1, classes=known).classes or ()  # raises if they are no list of different labels
+    known = Bounds(0, 1, classes=known).classes or ()  # raises if they are not a list of different labels
     rows = as_rows(X, y, labels=True, unit=options.get("unit"))
     if rows.make_empty_batch().y is None:
-        raise ValueError(f"{name} requires y to be passed: these rows bring no target.")
+        raise ValueError(f"{name} requires y to be passed: these rows have no target.")
     alone.probe(model, rows.width, method, rows.columns)
     question = ask(name, rows, epsilon, delta, options, wider=l1_factor_of_cells(options))
     question.curator.label(known)
     return question, model, known
 
 
-def bad(rows: Batch) -> NDArray[np.bool_]:
-    """Rows with a missing feature, or of a class that is not in the list."""
+def find_bad_rows(rows: Batch) -> NDArray[np.bool_]:
+    """The rows with a missing feature, or with a class that is not in the list."""
     assert rows.y is not None
     return np.asarray(~np.isfinite(rows.X).all(axis=1) | ~np.isfinite(rows.y))
 
 
-def joint(rows: Batch, size: int, second: NDArray[np.int64], lost: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The cell of class and `second` in a table with `size` columns; -1 for rows that do not count."""
+def find_joint_cells(rows: Batch, size: int, second: NDArray[np.int64], lost: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The cell of the class and `second` in a table with `size` columns; -1 for rows that are not counted."""
     assert rows.y is not None
-    out = bad(rows) | lost
+    out = find_bad_rows(rows) | lost
     return np.where(out, -1, np.where(out, 0, rows.y).astype(np.int64) * size + second)

@@ -1,4 +1,4 @@
-"""Error against the number of rows and ε: what a budget buys, on rows that you may see."""
+"""Error against the number of rows and ε, on rows that you may see."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from discreet.evaluate.bands import band
-from discreet.evaluate.nested_parameters import refuse
-from discreet.evaluate.runner import Job, Rows, run
-from discreet.plots.bands import Line, draw
+from discreet.evaluate.bands import make_band
+from discreet.evaluate.nested_parameters import refuse_model
+from discreet.evaluate.runner import Job, StudyRows, run_jobs
+from discreet.plots.bands import BandLine, draw_lines
 
 RUN = np.dtype([("epsilon", "f8"), ("size", "i8"), ("repeat", "i8"), ("error", "f8")])
 
@@ -26,7 +26,7 @@ class ErrorCurve:
     ----------
     runs : a structured array with the fields epsilon, size, repeat and error: one entry per fit.
     quantiles : the ends of the bands.
-    measure : what the error is.
+    measure : the name of the error.
     """
 
     runs: NDArray[Any]
@@ -34,15 +34,19 @@ class ErrorCurve:
     measure: str
 
     def table(self) -> list[dict[str, float]]:
-        """Tidy: for each ε and size the median, the mean and the band."""
-        return [self._row(epsilon, size) for epsilon in self._values("epsilon") for size in self._values("size")]
+        """A tidy table: for each ε and size the median, the mean and the band."""
+        return [
+            self._summarise_runs(epsilon, size)
+            for epsilon in self._list_values("epsilon")
+            for size in self._list_values("size")
+        ]
 
-    def _values(self, field: str) -> list[float]:
+    def _list_values(self, field: str) -> list[float]:
         return list(dict.fromkeys(self.runs[field].tolist()))
 
-    def _row(self, epsilon: float, size: float) -> dict[str, float]:
+    def _summarise_runs(self, epsilon: float, size: float) -> dict[str, float]:
         here = self.runs[(self.runs["epsilon"] == epsilon) & (self.runs["size"] == size)]["error"]
-        return {"epsilon": epsilon, "size": size, **band(here, self.quantiles)._asdict()}
+        return {"epsilon": epsilon, "size": size, **make_band(here, self.quantiles)._asdict()}
 
     def plot(self, ax: Any = None, against: str = "size") -> Any:
         """Median error with its band, against "size" (a line per ε) or "epsilon" (a line per size)."""
@@ -51,12 +55,12 @@ class ErrorCurve:
         other = "epsilon" if against == "size" else "size"
         table = self.table()
         lines = [
-            Line.of(
+            BandLine.from_rows(
                 f"{_SIGN[other]} = {value:{_FORMAT[other]}}", against, [row for row in table if row[other] == value]
             )
-            for value in self._values(other)
+            for value in self._list_values(other)
         ]
-        ax = draw(lines, ax)
+        ax = draw_lines(lines, ax)
         ax.set(xlabel={"size": "rows", "epsilon": "ε"}[against], ylabel=self.measure)
         return ax
 
@@ -79,18 +83,18 @@ def error_curve(
 ) -> ErrorCurve:
     """Error on held-out rows against the number of training rows and ε. NOT private: a study of rows you may see.
 
-    `frontier` is the same for several estimators at once, beside a ceiling and a floor, and can be stopped and resumed.
+    `frontier` does the same for several estimators, with a ceiling and a floor, and can be interrupted and resumed.
 
     Parameters
     ----------
     make_estimator : a function of ε that returns an estimator, or an estimator whose `epsilon` is set.
     X, y : arrays.
-    epsilons, sizes : what to try; sizes of training rows.
-    repeats : how often, each with a fresh split and fresh noise; smaller sizes are parts of larger ones.
-    seed : the study repeats itself to the bit. Fits are seeded with it and marked as not private.
-    test_share : of the rows, to measure errors on.
+    epsilons, sizes : the values of ε, and the numbers of training rows, to try.
+    repeats : the number of repeats, each with a new split and new noise; smaller sizes are parts of larger ones.
+    seed : the seed of all fits, which are marked as not private; the same seed gives the same study, bit for bit.
+    test_share : the share of the rows that errors are measured on.
     quantiles : the ends of the bands.
-    n_jobs : how many processes; the errors do not depend on it.
+    n_jobs : the number of processes; the errors do not depend on it.
 
     The error is the share of wrong classes, or the root of the mean squared error.
 
@@ -114,15 +118,21 @@ def error_curve(
         raise ValueError(f"The `repeats` of error_curve must be at least 1. Got {repeats!r}.")
     given = hasattr(make_estimator, "fit")
     if given:
-        refuse(type(make_estimator).__name__, make_estimator)
+        refuse_model(type(make_estimator).__name__, make_estimator)
     model = make_estimator if given else make_estimator(epsilons[0])
     wanted = [(epsilon, int(size), repeat) for repeat in range(repeats) for epsilon in epsilons for size in sizes]
-    errors = run([Job(make_estimator, *one) for one in wanted], Rows(X, y, X, held), _error, seed=seed, n_jobs=n_jobs)
+    errors = run_jobs(
+        [Job(make_estimator, *one) for one in wanted],
+        StudyRows(X, y, X, held),
+        _measure_error,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
     runs = np.array([(*one, error) for one, error in zip(wanted, errors, strict=True)], dtype=RUN)
     measure = "share of wrong classes" if is_classifier(model) else "root mean squared error"
     return ErrorCurve(runs, quantiles, measure)
 
 
-def _error(model: Any, X: Any, y: Any) -> float:
+def _measure_error(model: Any, X: Any, y: Any) -> float:
     said = model.predict(X)
     return float(np.mean(said != y)) if is_classifier(model) else float(np.sqrt(np.mean(np.square(said - y))))

@@ -1,8 +1,8 @@
-"""Pictures, in one quiet look that reads in grey.
+"""Pictures, in one quiet style that can be read in grey.
 
-Each function takes `axes=None` and returns the axes. Pictures of promises and of what was released cost nothing;
-those of exact test rows are for those who may see the rows. The functions beside them (`lines`, `account`, `bars`,
-`losses`, `beliefs` ...) give what is drawn, without matplotlib.
+Each function takes `axes=None` and returns the axes. Pictures of guarantees and of releases cost nothing. Pictures of
+exact test rows are for those who may see the rows. Functions beside them (`make_lines`, `account`, `make_bars`,
+`losses`, `beliefs` ...) return the numbers of a picture, without matplotlib.
 """
 
 from discreet.plots.adversary import adversary

@@ -1,4 +1,4 @@
-"""Coefficients, drawn with how well they are known."""
+"""A picture of coefficients with error bars."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.plots.names import names_of
-from discreet.plots.style import FAINT, look, quiet
-from discreet.plots.style import axes as new_axes
+from discreet.plots.style import FAINT, choose_look, make_axes, use_quiet_style
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Coefficients by name, with the ends of their bars; NaN where a method knows none."""
+    """Coefficients by name, with the ends of their error bars; NaN if a method gives none."""
 
     names: tuple[str, ...]
     middle: Floats
@@ -29,20 +28,20 @@ class Bars:
 def coefficients(
     model: Any, *, confidence: float = 0.95, per: str = "unit", exact: Any = None, axes: Any = None
 ) -> Any:
-    """Coefficients of a linear model with error bars: sampling and the noise of privacy together.
+    """A picture of the coefficients of a linear model, with error bars for sampling and privacy noise together.
 
     Parameters
     ----------
     model : a fitted linear model, or several by name, side by side. Binary classifiers have points without bars.
-    confidence : of the bars.
-    per : "unit", by how much the target changes with one unit of the feature; or "range", from one of the feature's
-        bounds to the other, by which features of different units compare.
-    exact : coefficients to mark with crosses: those of a model without privacy, on rows that you may see.
-    axes : where; new ones if None.
+    confidence : the confidence of the bars.
+    per : "unit" for the change of the target per unit of the feature; or "range" for the change from one of the
+        feature's bounds to the other, which makes features of different units comparable.
+    exact : coefficients to mark with crosses: of a model without privacy, on rows that you may see.
+    axes : matplotlib axes; new ones if None.
 
     Notes
     -----
-    It costs nothing: everything is made of what the model released. `exact` is not private.
+    The picture costs nothing: it shows what the model released. `exact` is not private.
 
     Examples
     --------
@@ -56,17 +55,17 @@ def coefficients(
     ['x1', 'x2']
     """
     models = dict(model) if isinstance(model, Mapping) else {"": model}
-    found = {name: bars(one, confidence, per) for name, one in models.items()}
+    found = {name: make_bars(one, confidence, per) for name, one in models.items()}
     first = next(iter(found.values()))
     if any(one.names != first.names for one in found.values()):
         raise ValueError("Models whose features differ cannot be drawn side by side.")
-    with quiet():
-        axes = new_axes(axes, (5.2, 1.2 + 0.32 * len(first.names) + 0.1 * len(found)))
+    with use_quiet_style():
+        axes = make_axes(axes, (5.2, 1.2 + 0.32 * len(first.names) + 0.1 * len(found)))
         places = np.arange(len(first.names), dtype=np.float64)
         for number, (name, one) in enumerate(found.items()):
-            _draw(axes, one, places + 0.6 * ((number + 0.5) / len(found) - 0.5), name, number)
+            _draw_bars(axes, one, places + 0.6 * ((number + 0.5) / len(found) - 0.5), name, number)
         if exact is not None:
-            scale = _scale(next(iter(models.values())), per)
+            scale = _read_scale(next(iter(models.values())), per)
             axes.plot(np.ravel(exact) * scale, places, "x", color="0.0", markersize=7, label="without privacy")
         axes.axvline(0, **FAINT, zorder=0)
         axes.set_yticks(places, first.names)
@@ -77,8 +76,8 @@ def coefficients(
     return axes
 
 
-def bars(model: Any, confidence: float = 0.95, per: str = "unit") -> Bars:
-    """What `coefficients` draws."""
+def make_bars(model: Any, confidence: float = 0.95, per: str = "unit") -> Bars:
+    """The coefficients and ends of bars that `coefficients` draws."""
     if per not in ("unit", "range"):
         raise ValueError(f'`per` is "unit" or "range". Got {per!r}.')
     middle = np.ravel(model.coef_)
@@ -90,15 +89,15 @@ def bars(model: Any, confidence: float = 0.95, per: str = "unit") -> Bars:
         ends = model.interval(confidence)[-len(middle) :]
     else:
         ends = np.full((len(middle), 2), np.nan)
-    scale = _scale(model, per)
+    scale = _read_scale(model, per)
     return Bars(tuple(names_of(model)), middle * scale, ends[:, 0] * scale, ends[:, 1] * scale)
 
 
-def _scale(model: Any, per: str) -> Any:
+def _read_scale(model: Any, per: str) -> Any:
     return 2 * model.bounds_.half if per == "range" else 1.0
 
 
-def _draw(axes: Any, one: Bars, places: Floats, name: str, number: int) -> None:
-    style = look(number)
+def _draw_bars(axes: Any, one: Bars, places: Floats, name: str, number: int) -> None:
+    style = choose_look(number)
     axes.hlines(places, one.low, one.high, color=style["color"], linestyle=style["linestyle"], linewidth=1.2)
     axes.plot(one.middle, places, color=style["color"], marker=style["marker"], linestyle="", label=name or "private")

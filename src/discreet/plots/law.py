@@ -1,7 +1,7 @@
-"""The privacy-loss distribution of many events together, fine enough to be drawn.
+"""The privacy-loss distribution of composed events, on a grid that is fine enough to be drawn.
 
-`accounting.loss_distribution` adds up losses term by term, on a grid that many repeats make coarse. For a picture the
-sum may be taken by Fourier transform, whose rounding (1e-12 or so) hides nothing that can be seen.
+`accounting.loss_distribution` adds up losses term by term, on a grid that becomes coarse for many repeats. For a
+picture the sum is computed by Fourier transform, whose rounding errors of about 1e-12 are invisible.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from discreet.accounting.leaves import gather
 from discreet.accounting.loss import LossDistribution, loss_distribution
 from discreet.events import Event
 
-WIDE = 12.0  # standard deviations of the sum that the grid reaches to either side
-LARGEST = 2**22  # points
-NOTHING = 1e-15  # less is rounding
+WIDE = 12.0  # the grid reaches this many standard deviations of the sum to either side
+LARGEST = 2**22  # the most points of the grid
+NOTHING = 1e-15  # smaller probabilities are rounding errors
 
 
-def law(event: Event, step: float) -> LossDistribution:
-    """The distribution of the loss of all of the event, on a grid of about this step.
+def compute_loss_law(event: Event, step: float) -> LossDistribution:
+    """The distribution of the total privacy loss of an event, on a grid of about this step.
 
     >>> from discreet.events import Gaussian, Repeated
-    >>> found = law(Repeated(Gaussian(20.0), 100), 1e-3)
+    >>> found = compute_loss_law(Repeated(Gaussian(20.0), 100), 1e-3)
     >>> round(found.mean, 3), round(found.beyond(0.125), 2)
     (0.125, 0.5)
     """
@@ -34,25 +34,25 @@ def law(event: Event, step: float) -> LossDistribution:
     fine = step / math.sqrt(times)
     while True:
         parts = [(loss_distribution(leaf, fine), often) for leaf, often in leaves]
-        coarsest = max(_step(part, fine) for part, _ in parts)
-        spread = math.sqrt(math.fsum(often * _variance(part) for part, often in parts))
+        coarsest = max(_read_step(part, fine) for part, _ in parts)
+        spread = math.sqrt(math.fsum(often * _compute_variance(part) for part, often in parts))
         wide = max(2 * WIDE * spread, *(float(np.ptp(part.losses)) for part, _ in parts))
         needed = max(coarsest, wide / LARGEST)
         if needed <= fine * (1 + 1e-9):
-            return _sum(parts, fine, wide)
+            return _add_losses(parts, fine, wide)
         fine = needed
 
 
-def _step(part: LossDistribution, asked: float) -> float:
+def _read_step(part: LossDistribution, asked: float) -> float:
     return float(part.losses[1] - part.losses[0]) if len(part.losses) > 1 else asked
 
 
-def _variance(part: LossDistribution) -> float:
+def _compute_variance(part: LossDistribution) -> float:
     return float(np.square(part.losses - part.mean) @ part.probabilities)
 
 
-def _sum(parts: list[tuple[LossDistribution, int]], step: float, wide: float) -> LossDistribution:
-    """Losses add up: a product of transforms, on a circle about the mean of the sum."""
+def _add_losses(parts: list[tuple[LossDistribution, int]], step: float, wide: float) -> LossDistribution:
+    """The distribution of the sum: a product of Fourier transforms, on a circle around the mean of the sum."""
     size = 1 << math.ceil(math.log2(wide / step + 4))
     spectrum, mean, bounded = np.ones(size // 2 + 1, np.complex128), 0.0, 1.0
     for part, often in parts:

@@ -1,4 +1,4 @@
-"""The ledger, drawn: what was spent over time, against the budget."""
+"""A picture of a ledger: the ε spent over time, against the budget."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from typing import Any
 from discreet import accounting
 from discreet.ledger import Ledger
 from discreet.ledger.stores import uncovered
-from discreet.plots.style import axes as new_axes
-from discreet.plots.style import quiet, title
+from discreet.plots.style import make_axes, use_quiet_style, write_title
 
-FEW = 12  # charges whose names can be read below the axis
-LONG = timedelta(hours=1)  # less, and the order of charges says more than their times
+FEW = 12  # the most charges whose names can be read below the axis
+LONG = timedelta(hours=1)  # for a shorter span the axis shows the order of charges instead of times
 
 
 @dataclass(frozen=True)
 class Account:
-    """What was spent after each charge; `outside` says of each why no promise covers it, or is empty."""
+    """The ε spent after each charge; `outside` says why a charge has no privacy guarantee, else it is empty."""
 
     names: tuple[str, ...]
     times: tuple[datetime, ...]
@@ -51,17 +50,17 @@ def account(ledger: Ledger) -> Account:
 
 
 def ledger(book: Ledger, *, against: str | None = None, axes: Any = None) -> Any:
-    """The ε spent after each charge, as a staircase below the budget; what no promise covers is crossed, and named.
+    """A picture of the ε spent after each charge; charges without a privacy guarantee are crossed out and named.
 
     Parameters
     ----------
     book : the ledger.
-    against : "time" or "charge"; times where charges are more than an hour apart, if None.
-    axes : where; new ones if None.
+    against : "time" or "charge"; if None, times if charges span more than an hour.
+    axes : matplotlib axes; new ones if None.
 
     Notes
     -----
-    It costs nothing: charges do not depend on the rows. Names of charges are shown, as in `Ledger.explain`.
+    The picture costs nothing: charges do not depend on the rows. It shows names of charges, as `Ledger.explain` does.
 
     Examples
     --------
@@ -76,9 +75,9 @@ def ledger(book: Ledger, *, against: str | None = None, axes: Any = None) -> Any
         raise ValueError(f'`against` is "time", "charge" or None. Got {against!r}.')
     found = account(book)
     against = against or ("time" if found.times and found.times[-1] - found.times[0] > LONG else "charge")
-    with quiet():
-        axes = new_axes(axes)
-        _stairs(axes, found, against)
+    with use_quiet_style():
+        axes = make_axes(axes)
+        _draw_stairs(axes, found, against)
         axes.axhline(found.budget, color="0.4", linewidth=1.0, linestyle="--")
         axes.annotate(
             f"budget: ε = {found.budget:g}",
@@ -92,11 +91,11 @@ def ledger(book: Ledger, *, against: str | None = None, axes: Any = None) -> Any
         axes.set(ylim=(0, 1.12 * max(found.budget, *found.spent, 0.0)), xlabel="" if against == "time" else "charge")
         axes.set_ylabel("ε spent" + (f", at δ = {found.delta:g}" if found.delta else ""))
         if caveat := uncovered(book.entries):
-            title(axes, caveat)
+            write_title(axes, caveat)
     return axes
 
 
-def _stairs(axes: Any, found: Account, against: str) -> None:
+def _draw_stairs(axes: Any, found: Account, against: str) -> None:
     x: list[Any] = list(found.times) if against == "time" else list(range(1, len(found.spent) + 1))
     if not x:
         axes.set_xticks([])
@@ -106,7 +105,7 @@ def _stairs(axes: Any, found: Account, against: str) -> None:
     crossed = [place for place, why in enumerate(found.outside) if why]
     if crossed:
         heights = [found.spent[place] for place in crossed]
-        axes.plot([x[place] for place in crossed], heights, "x", color="0.0", markersize=11, label="no promise")
+        axes.plot([x[place] for place in crossed], heights, "x", color="0.0", markersize=11, label="no guarantee")
     axes.fill_between(x, found.spent, step="post", color="0.0", alpha=0.08, linewidth=0)
     if against == "time":
         import matplotlib.dates as dates

@@ -1,4 +1,4 @@
-"""What the features of a fitted model are called."""
+"""The names of the features of a fitted model."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from discreet.arguments import is_whole
 
 
 def names_of(model: Any) -> list[str]:
-    """The columns it was fitted with, or x1, x2, ..."""
+    """The columns that the model was fitted on, or x1, x2, ..."""
     known = getattr(model, "feature_names_in_", None)
     return [f"x{i + 1}" for i in range(model.n_features_in_)] if known is None else [str(name) for name in known]
 
 
 def place_of(names: Sequence[str], feature: Any) -> int:
-    """Where a feature is, by name or number.
+    """The place of a feature, given by name or number.
 
     >>> place_of(["age", "bmi"], "bmi")
     1

@@ -1,4 +1,4 @@
-"""A private posterior, drawn: with the noise of privacy in it, and as it would look to one who forgot the noise."""
+"""A picture of a private posterior, with the privacy noise taken into account, and without."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.plots.names import names_of, place_of
-from discreet.plots.style import FAINT, look, quiet
-from discreet.plots.style import axes as new_axes
+from discreet.plots.style import FAINT, choose_look, make_axes, use_quiet_style
 
 Floats = NDArray[np.float64]
 POINTS = 200
@@ -18,7 +17,7 @@ POINTS = 200
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """A density over a grid, its mean, and the interval that holds the coefficient."""
+    """A density over a grid, its mean, and a credible interval."""
 
     label: str
     grid: Floats
@@ -28,23 +27,23 @@ class Density:
 
 
 def posterior(model: Any, feature: Any = 0, *, confidence: float = 0.9, beside: Any = None, axes: Any = None) -> Any:
-    """The posterior of one coefficient of a `BayesianLinearRegression`, with its interval.
+    """A picture of the posterior of one coefficient of a `BayesianLinearRegression`, with its interval.
 
-    Beside it, dashed, the posterior that takes the noised moments for exact: what it is narrower by is what privacy
-    costs, and what a method that forgets the noise would not tell.
+    A dashed line shows the posterior that takes the noisy moments for exact. It is narrower by the cost of privacy,
+    which a method that ignores the noise would hide.
 
     Parameters
     ----------
     model : a fitted `BayesianLinearRegression`.
-    feature : which coefficient, by name or number.
-    confidence : of the intervals.
-    beside : another such model to compare with, in place of the one that forgets the noise: fitted on public rows at a
-        huge ε, say.
-    axes : where; new ones if None.
+    feature : the coefficient, by name or number.
+    confidence : the confidence of the intervals.
+    beside : another such model to compare with, instead of the posterior that ignores the noise; for example, one
+        fitted on public rows at a huge ε.
+    axes : matplotlib axes; new ones if None.
 
     Notes
     -----
-    It costs nothing: everything is made of what the model released.
+    The picture costs nothing: it shows what the model released.
 
     Examples
     --------
@@ -57,12 +56,12 @@ def posterior(model: Any, feature: Any = 0, *, confidence: float = 0.9, beside: 
     >>> posterior(model).get_xlabel()
     'coefficient of x1'
     """
-    found = densities(model, feature, confidence, beside)
-    with quiet():
-        axes = new_axes(axes)
+    found = estimate_densities(model, feature, confidence, beside)
+    with use_quiet_style():
+        axes = make_axes(axes)
         heights = -0.07 * max(float(one.density.max()) for one in found)
         for number, one in enumerate(found):
-            style = {**look(number), "marker": ""}
+            style = {**choose_look(number), "marker": ""}
             axes.plot(one.grid, one.density, label=one.label, **style)
             if number == 0:
                 axes.fill_between(one.grid, one.density, color=style["color"], alpha=0.1, linewidth=0)
@@ -79,35 +78,35 @@ def posterior(model: Any, feature: Any = 0, *, confidence: float = 0.9, beside: 
     return axes
 
 
-def densities(model: Any, feature: Any = 0, confidence: float = 0.9, beside: Any = None) -> list[Density]:
-    """What `posterior` draws: with the noise, and without."""
+def estimate_densities(model: Any, feature: Any = 0, confidence: float = 0.9, beside: Any = None) -> list[Density]:
+    """The densities that `posterior` draws: with the privacy noise, and without."""
     if not 0 < confidence < 1:
         raise ValueError(f"The `confidence` must be within 0 and 1. Got {confidence!r}.")
     place = place_of(names_of(model), feature)
     draws = {"with the noise of privacy": model.posterior_[:, 1 + place]}
     if beside is None:
-        draws["noise taken for exact: too narrow"] = _forgetful(model)[:, 1 + place]
+        draws["noise taken for exact: too narrow"] = _draw_without_noise(model)[:, 1 + place]
     else:
         draws["beside it"] = beside.posterior_[:, 1 + place]
     tails = (1 - confidence) / 2, (1 + confidence) / 2
-    # one may be far narrower than the other: each has points of its own, to where nothing is left of it
-    grid = np.unique([_points(values) for values in draws.values()])
-    return [_density(label, values, grid, tails) for label, values in draws.items()]
+    # one density may be far narrower than the other, so the grid has points for each of them
+    grid = np.unique([_place_points(values) for values in draws.values()])
+    return [_estimate_density(label, values, grid, tails) for label, values in draws.items()]
 
 
-def _points(values: Floats) -> Floats:
+def _place_points(values: Floats) -> Floats:
     low, high = np.quantile(values, [0.001, 0.999])
     return np.linspace(low - (high - low) / 4, high + (high - low) / 4, POINTS)
 
 
-def _density(label: str, values: Floats, grid: Floats, tails: tuple[float, float]) -> Density:
+def _estimate_density(label: str, values: Floats, grid: Floats, tails: tuple[float, float]) -> Density:
     from scipy.stats import gaussian_kde
 
     low, high = np.quantile(values, tails)
     return Density(label, grid, gaussian_kde(values)(grid), float(values.mean()), (float(low), float(high)))
 
 
-def _forgetful(model: Any) -> Floats:
+def _draw_without_noise(model: Any) -> Floats:
     """Draws of (intercept, coefficients) that take the released moments for exact."""
     from discreet.models.linear.bayes import _treat_as_exact
 

@@ -1,4 +1,4 @@
-"""ROC and calibration curves, drawn."""
+"""Pictures of ROC and calibration curves."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.style import FAINT, look, quiet
-from discreet.plots.style import axes as new_axes
+from discreet.plots.style import FAINT, choose_look, make_axes, use_quiet_style
 
 
 def roc(curve: Any, *, label: str | None = None, axes: Any = None) -> Any:
-    """Positive rows found against false alarms, threshold by threshold, with the diagonal of a guess.
+    """A picture of an ROC curve, with the diagonal of a guess.
 
     Parameters
     ----------
-    curve : of `discreet.evaluate.roc` or `roc_of`; or several by name.
-    label : of a single one; its area if None.
-    axes : where; new ones if None.
+    curve : the result of `discreet.evaluate.roc` or `roc_of`; or several by name.
+    label : the label of a single curve; its area if None.
+    axes : matplotlib axes; new ones if None.
 
     Notes
     -----
-    A curve of `roc` is exact, and for those who may see the test rows; one of `roc_of` was paid for.
+    A curve of `roc` is exact, and for those who may see the test rows; a curve of `roc_of` is private.
 
     Examples
     --------
@@ -31,29 +30,29 @@ def roc(curve: Any, *, label: str | None = None, axes: Any = None) -> Any:
     'AUC 0.750'
     """
     curves = dict(curve) if isinstance(curve, Mapping) else {label or "": curve}
-    with quiet():
-        axes = new_axes(axes, (4.2, 4.0))
-        _diagonal(axes)
+    with use_quiet_style():
+        axes = make_axes(axes, (4.2, 4.0))
+        _draw_diagonal(axes)
         for number, (name, one) in enumerate(curves.items()):
             given = name if name and name == label else f"{name}{', ' if name else ''}AUC {one.auc:.3f}"
-            axes.plot(one.fpr, one.tpr, label=given, **{**look(number), "marker": ""})
+            axes.plot(one.fpr, one.tpr, label=given, **{**choose_look(number), "marker": ""})
         axes.set(xlabel="false positive rate", ylabel="true positive rate")
         axes.legend(loc="lower right")
     return axes
 
 
 def calibration(curve: Any, *, label: str | None = None, axes: Any = None) -> Any:
-    """The share of positive rows against the predicted probability; a calibrated model lies on the diagonal.
+    """A picture of the share of positive rows by predicted probability; a calibrated model lies on the diagonal.
 
     Parameters
     ----------
-    curve : of `discreet.evaluate.calibration` or `calibration_of`; or several by name.
-    label : of a single one.
-    axes : where; new ones if None.
+    curve : the result of `discreet.evaluate.calibration` or `calibration_of`; or several by name.
+    label : the label of a single curve.
+    axes : matplotlib axes; new ones if None.
 
     Notes
     -----
-    A curve of `calibration` is exact, and for those who may see the test rows; one of `calibration_of` was paid for.
+    A curve of `calibration` is exact, and for those who may see the test rows; a curve of `calibration_of` is private.
 
     Examples
     --------
@@ -62,21 +61,21 @@ def calibration(curve: Any, *, label: str | None = None, axes: Any = None) -> An
     'observed share'
     """
     curves = dict(curve) if isinstance(curve, Mapping) else {label or "": curve}
-    with quiet():
-        axes = new_axes(axes, (4.2, 4.0))
-        _diagonal(axes)
+    with use_quiet_style():
+        axes = make_axes(axes, (4.2, 4.0))
+        _draw_diagonal(axes)
         for number, (name, one) in enumerate(curves.items()):
             there = np.isfinite(one.observed)
-            axes.plot(one.predicted[there], one.observed[there], label=name or None, **look(number))
+            axes.plot(one.predicted[there], one.observed[there], label=name or None, **choose_look(number))
             if one.interval is not None:
-                axes.vlines(one.predicted, *one.interval, color=look(number)["color"], linewidth=0.8)
+                axes.vlines(one.predicted, *one.interval, color=choose_look(number)["color"], linewidth=0.8)
         axes.set(xlabel="predicted probability", ylabel="observed share")
         if any(curves):
             axes.legend(loc="upper left")
     return axes
 
 
-def _diagonal(axes: Any) -> None:
+def _draw_diagonal(axes: Any) -> None:
     axes.plot([0, 1], [0, 1], **FAINT, zorder=0)
     axes.set_aspect("equal")
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))

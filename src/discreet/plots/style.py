@@ -1,4 +1,4 @@
-"""One quiet look for every picture: told apart by grey, dash and mark, so that it reads on paper too."""
+"""One quiet style for all pictures: lines differ by grey, dash and mark, so that they can be read on paper too."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINES: tuple[Look, ...] = (
     {"color": "0.1", "linestyle": (0, (1, 3)), "marker": "+"},
 )
 FAINT: Look = {"color": "0.6", "linewidth": 0.8, "linestyle": ":"}
-"""Of what is only there to compare with: a diagonal, a zero."""
+"""The style of lines that are only for comparison: a diagonal, a zero."""
 
 RC: Look = {
     "font.size": 9,
@@ -35,45 +35,45 @@ RC: Look = {
 }
 
 
-def look(number: int) -> Look:
-    """Of the line with this number.
+def choose_look(number: int) -> Look:
+    """The style of the line with this number.
 
-    >>> look(0) == look(7), look(1)["linestyle"]
+    >>> choose_look(0) == choose_look(7), choose_look(1)["linestyle"]
     (True, '--')
     """
     return LINES[number % len(LINES)]
 
 
-def quiet() -> AbstractContextManager[Any]:
-    """Within it, matplotlib draws in this look."""
-    return _matplotlib().rc_context(RC)  # type: ignore[no-any-return]
+def use_quiet_style() -> AbstractContextManager[Any]:
+    """A context in which matplotlib draws in this style."""
+    return _import_matplotlib().rc_context(RC)  # type: ignore[no-any-return]
 
 
-def axes(given: Any = None, size: tuple[float, float] = (5.2, 3.8)) -> Any:
-    """The axes given, or new ones in this look."""
+def make_axes(given: Any = None, size: tuple[float, float] = (5.2, 3.8)) -> Any:
+    """The given axes, or new ones in this style."""
     if given is not None:
         return given
-    _matplotlib()
+    _import_matplotlib()
     from matplotlib import pyplot
 
-    with quiet():
+    with use_quiet_style():
         return pyplot.subplots(figsize=size, layout="constrained")[1]
 
 
-def sheet(columns: int = 1, size: tuple[float, float] = (4.6, 3.6)) -> tuple[Any, list[Any]]:
-    """A figure of its own with so many axes beside each other, to be saved: pyplot does not know of it."""
-    _matplotlib()
+def make_sheet(columns: int = 1, size: tuple[float, float] = (4.6, 3.6)) -> tuple[Any, list[Any]]:
+    """A new figure with `columns` axes side by side, to be saved; pyplot does not know of it."""
+    _import_matplotlib()
     from matplotlib.figure import Figure
 
-    with quiet():
+    with use_quiet_style():
         figure = Figure(figsize=(size[0] * columns, size[1]), layout="constrained")
         return figure, [figure.add_subplot(1, columns, i + 1) for i in range(columns)]
 
 
-def marks(axis: Any, values: Sequence[float], kind: str = "g", gap: float = 0.08) -> None:
-    """Marks of a logarithmic axis at these values, but for those that would touch another; both ends have theirs.
+def place_marks(axis: Any, values: Sequence[float], kind: str = "g", gap: float = 0.08) -> None:
+    """Place ticks of a logarithmic axis at these values, except where labels would touch; both ends have one.
 
-    The `gap` between two, as a share of the axis, is what a number takes: more in small panels.
+    `gap` is the least distance between two ticks, as a share of the axis: larger in small panels.
     """
     known = sorted(set(values))
     first, last = known[0], known[-1]
@@ -87,13 +87,13 @@ def marks(axis: Any, values: Sequence[float], kind: str = "g", gap: float = 0.08
     axis.set_ticks([], minor=True)
 
 
-def title(axes: Any, text: str, width: int = 72) -> None:
-    """A reading of the picture, above it, in lines that fit; "ε = 1" stays in one."""
+def write_title(axes: Any, text: str, width: int = 72) -> None:
+    """Write a reading of the picture above it, wrapped to fit; "ε = 1" stays on one line."""
     held = text.replace(" = ", "\0=\0")
     axes.set_title(textwrap.fill(held, width).replace("\0", " "), loc="left", fontsize=8)
 
 
-def _matplotlib() -> Any:
+def _import_matplotlib() -> Any:
     try:
         import matplotlib
         import matplotlib.pyplot

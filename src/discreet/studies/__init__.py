@@ -52,12 +52,12 @@ def run(
     Traceback (most recent call last):
     ValueError: The study must be one of sy1, sy2, sy3, sy3local, sy4, sy5, sy6, sy8, sy9, people. Got 'sy0'.
     """
-    from discreet.studies.common import save
+    from discreet.studies.common import save_outcome
 
     chosen = name.lower()
     if chosen not in STUDIES:
         raise ValueError(f"The study must be one of {', '.join(STUDIES)}. Got {name!r}.")
     workers = jobs or (1 if quick else os.cpu_count() or 1)
-    outcome = import_module(f"discreet.studies.{chosen}").study(quick, data, workers)
-    picture, numbers = save(outcome, chosen, out)
+    outcome = import_module(f"discreet.studies.{chosen}").run_study(quick, data, workers)
+    picture, numbers = save_outcome(outcome, chosen, out)
     return outcome.text, picture, numbers

@@ -20,7 +20,7 @@ from scipy.stats import rankdata
 import discreet as dc
 from discreet.documents.atomic_files import replace_file
 from discreet.models import LinearRegression
-from discreet.plots.style import marks
+from discreet.plots.style import place_marks
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
@@ -53,14 +53,14 @@ class MissingData(dc.DiscreetError):
     """A file that a study needs is not there."""
 
 
-def folder(given: str | Path | None = None) -> Path:
+def find_folder(given: str | Path | None = None) -> Path:
     """Where data are looked for: the folder given, or DISCREET_DATA, or ./data."""
     return Path(given or os.environ.get("DISCREET_DATA") or "data")
 
 
-def table(name: str, data: str | Path | None) -> Any:
+def read_table(name: str, data: str | Path | None) -> Any:
     """A table of the data folder, as polars reads it."""
-    path = folder(data) / f"{name}.parquet"
+    path = find_folder(data) / f"{name}.parquet"
     if not path.is_file():
         raise MissingData(
             f"The file {path} is missing. Hint: --data DIR, or the environment variable DISCREET_DATA, names the "
@@ -89,13 +89,13 @@ class Digits:
         return side, side
 
 
-def digits(quick: bool, data: str | Path | None) -> Digits:
+def load_fours_and_nines(quick: bool, data: str | Path | None) -> Digits:
     """MNIST's fours and nines, 500 for a quick run; scikit-learn's in a quick run without the file."""
-    path, few = folder(data) / "mnist.npz", 500 if quick else None
+    path, few = find_folder(data) / "mnist.npz", 500 if quick else None
     if path.is_file():
         with np.load(path) as stored:
-            X, y = _pair(stored["x_train"], stored["y_train"])
-            test_X, test_y = _pair(stored["x_test"], stored["y_test"])
+            X, y = _keep_fours_and_nines(stored["x_train"], stored["y_train"])
+            test_X, test_y = _keep_fours_and_nines(stored["x_test"], stored["y_test"])
         return Digits(X[:few], y[:few], test_X[:few], test_y[:few], 255)
     if not quick:
         raise MissingData(
@@ -105,23 +105,23 @@ def digits(quick: bool, data: str | Path | None) -> Digits:
         )
     from sklearn.datasets import load_digits
 
-    X, y = _pair(*load_digits(return_X_y=True))
+    X, y = _keep_fours_and_nines(*load_digits(return_X_y=True))
     return Digits(X[:-100], y[:-100], X[-100:], y[-100:], 16, made_up=True)
 
 
-def _pair(images: Any, labels: Any) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def _keep_fours_and_nines(images: Any, labels: Any) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     kept = (labels == 4) | (labels == 9)
     return np.asarray(images[kept].reshape(kept.sum(), -1), np.uint8), np.asarray(labels[kept], np.uint8)
 
 
-def unit(X: Any) -> Floats:
+def normalise_rows(X: Any) -> Floats:
     """Rows divided by their own lengths: a public function of one row each, so it costs nothing."""
     X = np.asarray(X, np.float64)
     return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12))
 
 
 @contextmanager
-def seeded() -> Any:
+def use_seeds() -> Any:
     """Studies must be repeatable, so their fits are seeded: not private, and here on published data that is no harm.
 
     They go where noise is all that is left, too, and need not be warned of it.
@@ -132,23 +132,23 @@ def seeded() -> Any:
         yield
 
 
-def seed(*parts: int) -> int:
+def make_seed(*parts: int) -> int:
     """One number from several, well mixed."""
     return int(np.random.SeedSequence([*parts]).generate_state(1)[0])
 
 
-def run(work: Callable[..., list[Row]], jobs: Sequence[tuple[Any, ...]], workers: int = 1) -> list[Row]:
+def run_fits(work: Callable[..., list[Row]], jobs: Sequence[tuple[Any, ...]], workers: int = 1) -> list[Row]:
     """The rows of all jobs, in order, on so many processes; a bar on a terminal."""
     from rich.console import Console
     from rich.progress import track
 
     shown = Console(stderr=True)
-    results = _results(work, jobs, workers)
+    results = _start_fits(work, jobs, workers)
     watched = track(results, "fits", len(jobs), console=shown, transient=True, disable=not shown.is_terminal)
     return [row for rows in watched for row in rows]
 
 
-def _results(work: Callable[..., list[Row]], jobs: Sequence[tuple[Any, ...]], workers: int) -> Iterable[list[Row]]:
+def _start_fits(work: Callable[..., list[Row]], jobs: Sequence[tuple[Any, ...]], workers: int) -> Iterable[list[Row]]:
     if workers == 1:
         return (work(*job) for job in jobs)
     from joblib import Parallel, delayed
@@ -164,7 +164,7 @@ def rank_correlation(predicted: Floats, truth: Floats) -> float:
     return float(np.corrcoef(rankdata(predicted), rankdata(truth))[0, 1])
 
 
-def with_public(model: LinearRegression, X: Floats, y: Floats) -> Floats:
+def add_public_rows(model: LinearRegression, X: Floats, y: Floats) -> Floats:
     """(intercept, coefficients) of a private model after public rows were seen too, at no cost.
 
     Bayes' rule: what the model says of its coefficients, N(mean, covariance), is the prior of a regression on the
@@ -180,7 +180,7 @@ def with_public(model: LinearRegression, X: Floats, y: Floats) -> Floats:
     return np.linalg.solve(prior + Z.T @ Z / variance, prior @ mean + Z.T @ y / variance)
 
 
-def averages(rows: Iterable[Row], value: str, *keys: str) -> dict[tuple[Any, ...], tuple[float, float]]:
+def average_by(rows: Iterable[Row], value: str, *keys: str) -> dict[tuple[Any, ...], tuple[float, float]]:
     """Mean of a column for each combination of others, and its standard error."""
     groups: dict[tuple[Any, ...], list[float]] = {}
     for row in rows:
@@ -191,14 +191,14 @@ def averages(rows: Iterable[Row], value: str, *keys: str) -> dict[tuple[Any, ...
     }
 
 
-def band(panel: Any, x: Sequence[float], found: Sequence[tuple[float, float]], label: str, look: Row) -> None:
+def draw_band(panel: Any, x: Sequence[float], found: Sequence[tuple[float, float]], label: str, look: Row) -> None:
     """A line of means, with a band of two standard errors to either side."""
     mean, error = np.transpose(found)
     panel.plot(x, mean, label=label, **look)
     panel.fill_between(x, mean - 2 * error, mean + 2 * error, color=look["color"], alpha=0.15, linewidth=0)
 
 
-def errors_on(panel: Any, low: float = 0.008) -> None:
+def mark_error_axis(panel: Any, low: float = 0.008) -> None:
     """A logarithmic axis of error rates, with marks that read as percentages."""
     shown = [mark for mark in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if mark > low]
     panel.set(yscale="log", ylim=(low, 0.7))
@@ -206,18 +206,18 @@ def errors_on(panel: Any, low: float = 0.008) -> None:
     panel.set_yticks([], minor=True)
 
 
-def along(panel: Any, values: Sequence[float], label: str, gap: float = 0.18) -> None:
+def mark_axis(panel: Any, values: Sequence[float], label: str, gap: float = 0.18) -> None:
     """A logarithmic axis below a panel, marked at these values where there is room for a number."""
     panel.set(xscale="log", xlabel=label)
-    marks(panel.xaxis, list(values), "," if all(value >= 1 for value in values) else "g", gap)
+    place_marks(panel.xaxis, list(values), "," if all(value >= 1 for value in values) else "g", gap)
 
 
-def names_above(figure: Any, panel: Any, columns: int) -> None:
+def place_names_above(figure: Any, panel: Any, columns: int) -> None:
     """The names of a panel's lines, above all panels of the figure."""
     figure.legend(*panel.get_legend_handles_labels(), loc="outside upper center", ncols=columns, fontsize=8)
 
 
-def two_lists(empty: Any, panels: dict[str, Any], columns: int = 1) -> None:
+def place_two_lists(empty: Any, panels: dict[str, Any], columns: int = 1) -> None:
     """The names of the lines of two panels, with a heading each, where nothing else is; the second in so many columns.
 
     Both are to fit: a panel holds about twelve lines.
@@ -231,26 +231,26 @@ def two_lists(empty: Any, panels: dict[str, Any], columns: int = 1) -> None:
     empty.axis("off")
 
 
-def paragraph(*sentences: str) -> str:
+def wrap_sentences(*sentences: str) -> str:
     """Sentences as lines of a width that is read with ease."""
     return textwrap.fill(" ".join(sentences), 112)
 
 
-def save(outcome: Outcome, name: str, out: str | Path | None = None) -> tuple[Path, Path]:
+def save_outcome(outcome: Outcome, name: str, out: str | Path | None = None) -> tuple[Path, Path]:
     """Write the figure and the CSV, each whole or not at all; where they are."""
-    picture, numbers = places(name, out)
+    picture, numbers = find_outputs(name, out)
     picture.parent.mkdir(parents=True, exist_ok=True)
     with replace_file(numbers) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(outcome.rows[0]))
         writer.writeheader()
         writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in outcome.rows)
-    figure = drawn(outcome)
+    figure = make_figure(outcome)
     with replace_file(picture) as part:
         figure.savefig(part, dpi=130, format="png")
     return picture, numbers
 
 
-def drawn(outcome: Outcome) -> Any:
+def make_figure(outcome: Outcome) -> Any:
     """The figure of a study, which pyplot does not know of."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -262,7 +262,7 @@ def drawn(outcome: Outcome) -> Any:
     return figure
 
 
-def places(name: str, out: str | Path | None = None) -> tuple[Path, Path]:
+def find_outputs(name: str, out: str | Path | None = None) -> tuple[Path, Path]:
     """Where the figure and the CSV of a study go: into ./output/studies unless told otherwise."""
     out = Path(out or Path("output") / "studies")
     return out / f"{name}.png", out / f"{name}.csv"

@@ -24,14 +24,14 @@ from discreet.studies.common import (
     WIDTH,
     Outcome,
     Row,
-    along,
-    averages,
-    band,
-    names_above,
-    paragraph,
-    run,
-    seed,
-    seeded,
+    average_by,
+    draw_band,
+    make_seed,
+    mark_axis,
+    place_names_above,
+    run_fits,
+    use_seeds,
+    wrap_sentences,
 )
 
 SIZES = (50, 100, 500, 2000, 10_000)
@@ -49,27 +49,29 @@ LOCAL = {
 }
 
 
-def study(quick: bool, data: str | None, workers: int) -> Outcome:
+def run_study(quick: bool, data: str | None, workers: int) -> Outcome:
     """Squared errors of the mean, against the mean of the people, of every method and number of people."""
     sizes = (50, 500, 2000) if quick else SIZES
     repeats = 8 if quick else REPEATS
-    rows = run(errors, [(repeat, sizes) for repeat in range(repeats)], workers)
-    return Outcome(rows, lambda figure: draw(figure, rows, sizes), (WIDTH, 3.8), tell(rows, sizes, repeats))
+    rows = run_fits(measure_errors, [(repeat, sizes) for repeat in range(repeats)], workers)
+    return Outcome(
+        rows, lambda figure: draw_figure(figure, rows, sizes), (WIDTH, 3.8), write_report(rows, sizes, repeats)
+    )
 
 
-def errors(repeat: int, sizes: tuple[int, ...]) -> list[Row]:
+def measure_errors(repeat: int, sizes: tuple[int, ...]) -> list[Row]:
     """Of one draw of people."""
     rows = []
     for n in sizes:
         for shift in SHIFTS:
-            rng = np.random.default_rng(seed(1, repeat, n, round(10 * shift)))
+            rng = np.random.default_rng(make_seed(1, repeat, n, round(10 * shift)))
             x = rng.normal(shift, 1, n)
             found: list[tuple[str, float, float]] = []
             for epsilon in EPSILONS:
                 spread = np.abs(x - x.mean()).max() / (n - 1)
                 found.append((SOURCE, epsilon, x.mean() + rng.laplace(scale=spread / epsilon)))
-                start = seed(10, repeat, n, round(100 * epsilon))
-                with seeded():
+                start = make_seed(10, repeat, n, round(100 * epsilon))
+                with use_seeds():
                     options: Row = {
                         "bounds": dc.Bounds(-4, 4),
                         "neighbours": "replace-one",
@@ -78,7 +80,9 @@ def errors(repeat: int, sizes: tuple[int, ...]) -> list[Row]:
                     }
                     found.append((CENTRAL, epsilon, float(stats.mean(x, epsilon=epsilon, **options).value)))
             for method, (way, bound) in LOCAL.items():
-                found.append((method, ALPHA, local_mean(x, way, bound or (n * ALPHA**2) ** 0.25, seed(11, repeat, n))))
+                found.append(
+                    (method, ALPHA, local_mean(x, way, bound or (n * ALPHA**2) ** 0.25, make_seed(11, repeat, n)))
+                )
             cell = {"n": n, "shift": shift, "repeat": repeat}
             rows += [{"method": m, "epsilon": e, **cell, "squared_error": (v - x.mean()) ** 2} for m, e, v in found]
     return rows
@@ -92,24 +96,24 @@ def local_mean(x: Any, method: str, bound: float, start: int) -> float:
     return float(tally.value)
 
 
-def draw(figure: Any, rows: list[Row], sizes: tuple[int, ...]) -> None:
+def draw_figure(figure: Any, rows: list[Row], sizes: tuple[int, ...]) -> None:
     """Root mean squared errors against n, for data about zero and off zero."""
-    found = averages(rows, "squared_error", "method", "epsilon", "n", "shift")
+    found = average_by(rows, "squared_error", "method", "epsilon", "n", "shift")
     panels = figure.subplots(1, len(SHIFTS), sharey=True)
     lines = [(SOURCE, 1.0), (CENTRAL, 1.0), (CENTRAL, 0.15), *((name, ALPHA) for name in LOCAL)]
     for panel, shift in zip(panels, SHIFTS, strict=True):
         for (method, epsilon), look in zip(lines, LINES, strict=False):
             cells = [found[method, epsilon, n, shift] for n in sizes]
-            band(panel, sizes, [(np.sqrt(mean), 0.0) for mean, _ in cells], f"{method}, ε = {epsilon:g}", look)
+            draw_band(panel, sizes, [(np.sqrt(mean), 0.0) for mean, _ in cells], f"{method}, ε = {epsilon:g}", look)
         panel.set(yscale="log", title=f"N({shift:g}, 1)")
-        along(panel, sizes, "people")
+        mark_axis(panel, sizes, "people")
     panels[0].set_ylabel("root mean squared error")
-    names_above(figure, panels[0], 3)
+    place_names_above(figure, panels[0], 3)
 
 
-def tell(rows: list[Row], sizes: tuple[int, ...], repeats: int) -> str:
+def write_report(rows: list[Row], sizes: tuple[int, ...], repeats: int) -> str:
     """What the source found, what this run found, and why they differ."""
-    found = averages(rows, "squared_error", "method", "epsilon", "n", "shift")
+    found = average_by(rows, "squared_error", "method", "epsilon", "n", "shift")
     kinds = [*((m, e) for m in (SOURCE, CENTRAL) for e in EPSILONS), *((m, ALPHA) for m in LOCAL)]
     lines = [
         f"SY1. The mean of N(shift, 1): mean squared error × 10⁴ against the people's own mean; {repeats} repeats."
@@ -126,7 +130,7 @@ def tell(rows: list[Row], sizes: tuple[int, ...], repeats: int) -> str:
         [
             *lines,
             "",
-            paragraph(
+            wrap_sentences(
                 "Source: local privacy costs ten times the people at worst. Its central noise is read off the data (of",
                 "a constant table it is zero, so that no ε holds), and its local noise is larger than it need be:",
                 f"at n = {last} one bit within ±2 has {ratio:.0f} times less error. For data about zero, cutting at ±2",

@@ -27,14 +27,14 @@ from discreet.studies.common import (
     Floats,
     Outcome,
     Row,
-    averages,
-    paragraph,
+    add_public_rows,
+    average_by,
+    make_seed,
+    place_two_lists,
     rank_correlation,
-    run,
-    seed,
-    seeded,
-    two_lists,
-    with_public,
+    run_fits,
+    use_seeds,
+    wrap_sentences,
 )
 
 D, PUBLIC, TEST = 10, 10, 100
@@ -52,23 +52,28 @@ RULES: dict[str, Any] = {
 }  # precision of a prior that takes moments for exact
 
 
-def study(quick: bool, data: str | None, workers: int) -> Outcome:
+def run_study(quick: bool, data: str | None, workers: int) -> Outcome:
     """Splits on auxiliary data, then fits on synthetic data."""
-    splits = run(split_scores, [(i, quick) for i in range(2 if quick else 20)], workers)
+    splits = run_fits(score_split, [(i, quick) for i in range(2 if quick else 20)], workers)
     epsilons, sizes = (EPSILONS[::3], SIZES[::4]) if quick else (EPSILONS, SIZES)
     repeats = range(3 if quick else 50)
     against_epsilon = [(i, 500, e) for e in epsilons for i in repeats]
     against_n = [(i, n, 2.0) for n in sizes for i in repeats]
-    fits = run(accuracy, against_epsilon + against_n, workers)
+    fits = run_fits(measure_accuracy, against_epsilon + against_n, workers)
     half = len(against_epsilon) * len(METHODS)
     for i, row in enumerate(fits):
         row["panel"] = "against ε" if i < half else "against n"
-    best = best_splits(splits)
-    rows = [_row("split", **row) for row in _means(splits)] + [_row(**row) for row in fits]
-    return Outcome(rows, lambda figure: draw(figure, splits, best, fits), (WIDTH, 6.8), tell(fits, best, len(repeats)))
+    best = find_best_splits(splits)
+    rows = [_make_row("split", **row) for row in _average_splits(splits)] + [_make_row(**row) for row in fits]
+    return Outcome(
+        rows,
+        lambda figure: draw_figure(figure, splits, best, fits),
+        (WIDTH, 6.8),
+        write_report(fits, best, len(repeats)),
+    )
 
 
-def _row(panel: str, rule: str = "", p1: Any = "", p2: Any = "", p3: Any = "", **rest: Any) -> Row:
+def _make_row(panel: str, rule: str = "", p1: Any = "", p2: Any = "", p3: Any = "", **rest: Any) -> Row:
     names = ("method", "n", "epsilon", "repeat")
     found = {"panel": panel, "rule": rule, "p1": p1, "p2": p2, "p3": p3, **{name: rest.get(name, "") for name in names}}
     return {**found, "accuracy": rest["accuracy"]}
@@ -77,7 +82,7 @@ def _row(panel: str, rule: str = "", p1: Any = "", p2: Any = "", p3: Any = "", *
 # -- the split ---------------------------------------------------------------------------------------------------------
 
 
-def split_scores(repeat: int, quick: bool) -> list[Row]:
+def score_split(repeat: int, quick: bool) -> list[Row]:
     """How well a target is predicted for each split and pair of thresholds, on one auxiliary data set.
 
     By three rules: with the noise of the source (for replaced rows; twice as much on X'X and X'y) and its posterior,
@@ -85,7 +90,7 @@ def split_scores(repeat: int, quick: bool) -> list[Row]:
     noise-aware posterior of this library. Accuracy is the correlation with the target in the population, known in
     closed form. The noise of y'y does not enter: it moves no prediction, only takes its share.
     """
-    rng = np.random.default_rng(seed(4, repeat))
+    rng = np.random.default_rng(make_seed(4, repeat))
     beta = rng.normal(size=D)
     X = rng.normal(size=(SPLIT_ROWS, D))
     y = (X @ beta + rng.normal(size=SPLIT_ROWS)) / math.sqrt(1 + beta @ beta)
@@ -95,23 +100,23 @@ def split_scores(repeat: int, quick: bool) -> list[Row]:
         omegas = omegas[:: 4 if quick else 1]
         xx = np.stack([np.clip(X, -o, o).T @ np.clip(X, -o, o) for o in omegas])
         xy = np.stack([[np.clip(X, -o, o).T @ np.clip(y, -u, u) for u in omegas] for o in omegas])
-        noises = [_noise(rng) for _ in range(2 if quick else 5)]
+        noises = [_draw_noise(rng) for _ in range(2 if quick else 5)]
         for p3 in THIRDS:
             for p1 in np.round(np.arange(0.05, 0.951 - p3, 0.15 if quick else 0.05), 2):
                 p2 = round(1 - p3 - p1, 2)
                 if p2 >= 0.05:
-                    scores = [_correlations(rule, xx, xy, omegas, p1, p2, *noise) @ beta for noise in noises]
+                    scores = [_find_directions(rule, xx, xy, omegas, p1, p2, *noise) @ beta for noise in noises]
                     mean = np.mean(scores, axis=0) / math.sqrt(1 + beta @ beta)
                     found.append({"rule": rule, "p1": float(p1), "p2": p2, "p3": p3, "accuracy": mean})
     return found
 
 
-def _noise(rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _draw_noise(rng: np.random.Generator) -> tuple[Floats, Floats]:
     upper = np.triu(rng.laplace(size=(D, D)))
     return upper + np.triu(upper, 1).T, rng.laplace(size=D)
 
 
-def _correlations(
+def _find_directions(
     rule: str, xx: Floats, xy: Floats, omegas: Floats, p1: float, p2: float, of_xx: Floats, of_xy: Floats
 ) -> Floats:
     """Directions θ/‖θ‖ from noisy moments, for each pair of thresholds."""
@@ -130,7 +135,7 @@ def _correlations(
     return np.asarray(theta / np.maximum(np.linalg.norm(theta, axis=2, keepdims=True), 1e-12))
 
 
-def _means(splits: list[Row]) -> list[Row]:
+def _average_splits(splits: list[Row]) -> list[Row]:
     """Over the auxiliary data sets, at the best thresholds of each split."""
     groups: dict[tuple[Any, ...], list[Floats]] = {}
     for row in splits:
@@ -142,29 +147,29 @@ def _means(splits: list[Row]) -> list[Row]:
     ]
 
 
-def best_splits(splits: list[Row]) -> dict[str, Row]:
+def find_best_splits(splits: list[Row]) -> dict[str, Row]:
     """The best split of each rule."""
-    means = _means(splits)
+    means = _average_splits(splits)
     return {rule: max((r for r in means if r["rule"] == rule), key=lambda row: row["accuracy"]) for rule in RULES}
 
 
 # -- accuracy ----------------------------------------------------------------------------------------------------------
 
 
-def accuracy(repeat: int, n: int, epsilon: float) -> list[Row]:
+def measure_accuracy(repeat: int, n: int, epsilon: float) -> list[Row]:
     """Spearman's correlation on unseen rows, for each method, on one synthetic data set."""
-    rng = np.random.default_rng(seed(40, repeat))
+    rng = np.random.default_rng(make_seed(40, repeat))
     beta, X = rng.normal(size=D), rng.normal(size=(1000, D))
     y = X @ beta + rng.normal(size=1000)
     test, public, private = np.split(np.arange(TEST + PUBLIC + n), [TEST, TEST + PUBLIC])
     lines = {
-        "not private": _plain(X[TEST : TEST + PUBLIC + n], y[TEST : TEST + PUBLIC + n]),
-        "public rows alone": _plain(X[public], y[public]),
+        "not private": _fit_plain(X[TEST : TEST + PUBLIC + n], y[TEST : TEST + PUBLIC + n]),
+        "public rows alone": _fit_plain(X[public], y[public]),
     }
-    start = seed(400, repeat, n, round(1000 * epsilon))
+    start = make_seed(400, repeat, n, round(1000 * epsilon))
     for method in METHODS[:3]:
         if n:
-            lines[method] = _private(method, epsilon, X[private], y[private], X[public], y[public], start)
+            lines[method] = _fit_private(method, epsilon, X[private], y[private], X[public], y[public], start)
         else:
             lines[method] = lines["public rows alone"]
     return [
@@ -179,16 +184,18 @@ def accuracy(repeat: int, n: int, epsilon: float) -> list[Row]:
     ]
 
 
-def _plain(X: Floats, y: Floats) -> Floats:
+def _fit_plain(X: Floats, y: Floats) -> Floats:
     return np.asarray(Ridge(alpha=1.0).fit(X, y).coef_)
 
 
-def _private(method: str, epsilon: float, X: Floats, y: Floats, X_public: Floats, y_public: Floats, start: int) -> Any:
+def _fit_private(
+    method: str, epsilon: float, X: Floats, y: Floats, X_public: Floats, y_public: Floats, start: int
+) -> Any:
     options: Row = {"n": len(X), "bounds": BOUNDS, "random_state": start}
-    with seeded():
+    with use_seeds():
         if method == "robust":
             model = LinearRegression(epsilon, 0.0, method="robust", **options).fit(X, y)
-            return with_public(model, X_public, y_public)[1:]
+            return add_public_rows(model, X_public, y_public)[1:]
         delta = DELTA if method.endswith("1e-6") else 0.0
         private = Statistics.release(X, y, epsilon, delta, **options)
     return LinearRegression.from_statistics(private + Statistics.public(X_public, y_public, bounds=BOUNDS)).coef_
@@ -197,10 +204,10 @@ def _private(method: str, epsilon: float, X: Floats, y: Floats, X_public: Floats
 # -- the picture and the words -----------------------------------------------------------------------------------------
 
 
-def draw(figure: Any, splits: list[Row], best: dict[str, Row], fits: list[Row]) -> None:
+def draw_figure(figure: Any, splits: list[Row], best: dict[str, Row], fits: list[Row]) -> None:
     """Three panels: split, ε, n; and the names of their lines."""
     left, middle, right, names = figure.subplots(2, 2).ravel()
-    means = _means(splits)
+    means = _average_splits(splits)
     for rule, grey in zip(RULES, ("0.65", "0.4", "0.0"), strict=True):
         for p3, dash in zip(THIRDS, ("-", "--"), strict=True):
             line = sorted((r["p2"], r["accuracy"]) for r in means if r["rule"] == rule and r["p3"] == p3)
@@ -212,7 +219,7 @@ def draw(figure: Any, splits: list[Row], best: dict[str, Row], fits: list[Row]) 
         title=f"Split: {SPLIT_ROWS} rows, ε = {SPLIT_EPSILON:g}",
     )
     for axes, name, key in ((middle, "against ε", "epsilon"), (right, "against n", "n")):
-        found = averages((row for row in fits if row["panel"] == name), "accuracy", "method", key)
+        found = average_by((row for row in fits if row["panel"] == name), "accuracy", "method", key)
         for method, look in zip(METHODS, LINES, strict=False):
             points = sorted((k[1], *v) for k, v in found.items() if k[0] == method)
             x, y, error = zip(*points, strict=True)
@@ -222,17 +229,17 @@ def draw(figure: Any, splits: list[Row], best: dict[str, Row], fits: list[Row]) 
     middle.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
     middle.minorticks_off()
     right.set(xlabel="private rows", title="ε = 2, 10 public rows")
-    two_lists(names, {"split": left, "against ε and rows": middle})
+    place_two_lists(names, {"split": left, "against ε and rows": middle})
 
 
-def tell(fits: list[Row], best: dict[str, Row], repeats: int) -> str:
+def write_report(fits: list[Row], best: dict[str, Row], repeats: int) -> str:
     """What the source found, what this run found, and why they differ."""
     by = {
-        panel: averages((row for row in fits if row["panel"] == panel), "accuracy", "method", "n", "epsilon")
+        panel: average_by((row for row in fits if row["panel"] == panel), "accuracy", "method", "n", "epsilon")
         for panel in ("against ε", "against n")
     }
 
-    def line(method: str, panel: str) -> str:
+    def write_line(method: str, panel: str) -> str:
         return " ".join(f"{v[0]:.2f}" for k, v in sorted(by[panel].items()) if k[0] == method)
 
     epsilons = " ".join(f"{e:g}" for e in sorted({k[2] for k in by["against ε"]}))
@@ -244,7 +251,7 @@ def tell(fits: list[Row], best: dict[str, Row], repeats: int) -> str:
         [
             f"SY4. Synthetic data, d = {D}, {repeats} repeats. Accuracy: Spearman's correlation on {TEST} unseen rows.",
             "",
-            paragraph(
+            wrap_sentences(
                 "Split of ε among (X'X, X'y, y'y), 500 rows, ε = 2. Source: (0.35, 0.60, 0.05). Here,",
                 f"with the source's noise and posterior (λ = λ0 = 1): {shares[AS_SOURCE]}; with λ0 = 10:",
                 f"{shares[STRONGER]}; with noise and posterior of the library: {shares[AS_HERE]};",
@@ -256,29 +263,31 @@ def tell(fits: list[Row], best: dict[str, Row], repeats: int) -> str:
             ),
             "",
             f"Accuracy against ε = {epsilons} (500 private + 10 public rows).",
-            *(f"  {method:18} {line(method, 'against ε')}" for method in METHODS),
+            *(f"  {method:18} {write_line(method, 'against ε')}" for method in METHODS),
             f"Accuracy against n = {sizes} (ε = 2, 10 public rows).",
-            *(f"  {method:18} {line(method, 'against n')}" for method in METHODS),
+            *(f"  {method:18} {write_line(method, 'against n')}" for method in METHODS),
             "",
-            why_accuracy(by["against n"]),
+            explain_accuracy(by["against n"]),
         ]
     )
 
 
-def why_accuracy(found: dict[tuple[Any, ...], tuple[float, float]]) -> str:
+def explain_accuracy(found: dict[tuple[Any, ...], tuple[float, float]]) -> str:
     """In a few sentences, from this run."""
     sizes = sorted({key[1] for key in found})
     first, last = sizes[1], sizes[-1]
 
-    def at(method: str, n: int) -> float:
+    def find_accuracy(method: str, n: int) -> float:
         return found[method, n, 2.0][0]
 
-    return paragraph(
+    return wrap_sentences(
         "The source's robust regression drops when the first 100 private rows come and nearly reaches the accuracy",
-        f"without privacy at 800. Here robust goes from {at('robust', 0):.2f} (no private row) to",
-        f"{at('robust', first):.2f} at {first} and {at('robust', last):.2f} at {last}; {at('not private', last):.2f}",
+        f"without privacy at 800. Here robust goes from {find_accuracy('robust', 0):.2f} (no private row) to",
+        f"{find_accuracy('robust', first):.2f} at {first} and {find_accuracy('robust', last):.2f} at {last};",
+        f"{find_accuracy('not private', last):.2f}",
         "without privacy. It pays a fifth of ε for the means and deviations that the source reads off the data for",
         "nothing, and gets half the noise on X'X back.",
-        f"Auto has {at('auto, δ = 0', last):.2f} (δ = 0) and {at('auto, δ = 1e-6', last):.2f} (δ = 1e-6) at {last}:",
+        f"Auto has {find_accuracy('auto, δ = 0', last):.2f} (δ = 0) and",
+        f"{find_accuracy('auto, δ = 1e-6', last):.2f} (δ = 1e-6) at {last}:",
         "Gaussian noise grows with the square root of the number of moments, Laplace noise with their number.",
     )

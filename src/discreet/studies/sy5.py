@@ -37,14 +37,14 @@ from discreet.studies.common import (
     MissingData,
     Outcome,
     Row,
-    averages,
-    paragraph,
+    add_public_rows,
+    average_by,
+    make_seed,
     rank_correlation,
-    run,
-    seed,
-    seeded,
-    table,
-    with_public,
+    read_table,
+    run_fits,
+    use_seeds,
+    wrap_sentences,
 )
 
 TEST, REACH = 100, 3.0
@@ -70,24 +70,28 @@ MAPPED = ("robust, δ = 0", "auto, δ = 1e-6")
 NOT_PRIVATE, BASELINE = "not private", "10 public rows, 40 genes"
 
 
-def study(quick: bool, data: str | None, workers: int) -> Outcome:
+def run_study(quick: bool, data: str | None, workers: int) -> Outcome:
     """Every cell of every panel, for each drug and split."""
-    X, responses, made_up = _data(quick, data)
+    X, responses, made_up = _load_lines(quick, data)
     sizes = (0, 100, 200) if quick else SIZES
     axes = {"d": (5, 10), "public": (0, 10), "epsilon": (1.0, 2.0)} if quick else AXES
     folds = 1 if quick else FOLDS
-    cells = _cells(sizes, axes)
+    cells = _list_cells(sizes, axes)
     jobs = [(X, y, drug, fold, cells) for drug, y in enumerate(responses) for fold in range(folds)]
-    found = averages(run(split_scores, jobs, workers), "correlation", "panel", "method", "n", "d", "public", "epsilon")
+    found = average_by(
+        run_fits(score_split, jobs, workers), "correlation", "panel", "method", "n", "d", "public", "epsilon"
+    )
     baseline = next(value[0] for key, value in found.items() if key[1] == BASELINE)
     keys = ("panel", "method", "n", "d", "public", "epsilon", "correlation", "standard_error", "relative")
     rows = [dict(zip(keys, (*key, *value, value[0] / baseline), strict=True)) for key, value in found.items()]
     where = "invented lines and drugs, NOT the study's data: no data folder was found" if made_up else "CCLE x GDSC"
     head = f"SY5. Drug sensitivity ({where}): {len(X)} cell lines, {len(responses)} drugs, splits of each: {folds}."
-    return Outcome(rows, lambda figure: draw(figure, rows, sizes, axes), (WIDTH, 9.5), tell(head, rows, sizes, axes))
+    return Outcome(
+        rows, lambda figure: draw_figure(figure, rows, sizes, axes), (WIDTH, 9.5), write_report(head, rows, sizes, axes)
+    )
 
 
-def _cells(sizes: tuple[int, ...], axes: dict[str, tuple[Any, ...]]) -> list[Row]:
+def _list_cells(sizes: tuple[int, ...], axes: dict[str, tuple[Any, ...]]) -> list[Row]:
     cells: list[Row] = [{"panel": "baseline", "method": BASELINE, **USUAL, "n": 0, "d": 40}]
     for n in sizes:
         for name, values in axes.items():
@@ -98,15 +102,15 @@ def _cells(sizes: tuple[int, ...], axes: dict[str, tuple[Any, ...]]) -> list[Row
     return cells
 
 
-def _data(quick: bool, data: str | None) -> tuple[Floats, list[Floats], bool]:
+def _load_lines(quick: bool, data: str | None) -> tuple[Floats, list[Floats], bool]:
     """Expression of the genes in the source's order, and responses to the drugs."""
     try:
-        lines = table("ccle_expression706", data)
-        answers = table("gdsc_ic50", data)
-        order = table("gdsc_expression64", data).columns
+        lines = read_table("ccle_expression706", data)
+        answers = read_table("gdsc_ic50", data)
+        order = read_table("gdsc_expression64", data).columns
     except MissingData:
         if quick:
-            return (*_invented(), True)
+            return (*_invent_lines(), True)
         raise
     joined = lines.join(answers, on="depmap_id")
     X = joined.select([gene for gene in order if gene in lines.columns]).to_numpy().astype(np.float64)
@@ -115,18 +119,18 @@ def _data(quick: bool, data: str | None) -> tuple[Floats, list[Floats], bool]:
     return X, drugs[: 2 if quick else DRUGS], False
 
 
-def _invented() -> tuple[Floats, list[Floats]]:
-    rng = np.random.default_rng(seed(5))
+def _invent_lines() -> tuple[Floats, list[Floats]]:
+    rng = np.random.default_rng(make_seed(5))
     X = rng.normal(size=(450, 6)) @ rng.normal(size=(6, 40)) / 3 + rng.normal(size=(450, 40))
     X /= X.std(axis=0)
     return X, [X @ rng.normal(size=40) * 0.1 + rng.normal(size=450) for _ in range(2)]
 
 
-def split_scores(X: Floats, y: Floats, drug: int, fold: int, cells: list[Row]) -> list[Row]:
+def score_split(X: Floats, y: Floats, drug: int, fold: int, cells: list[Row]) -> list[Row]:
     """The rank correlation of every cell, on one split of one drug."""
     known = np.isfinite(y)
     X, y = np.clip(X[known], -REACH, REACH), y[known]
-    order = np.random.default_rng(seed(50, drug, fold)).permutation(len(y))
+    order = np.random.default_rng(make_seed(50, drug, fold)).permutation(len(y))
     test, rest = order[:TEST], order[TEST:]
     span = (float(y.min()), float(y.max()))
     scores: dict[tuple[Any, ...], float] = {}
@@ -134,31 +138,31 @@ def split_scores(X: Floats, y: Floats, drug: int, fold: int, cells: list[Row]) -
         key = tuple(cell[name] for name in ("method", "n", "d", "public", "epsilon"))
         if key not in scores:
             d, public, private = cell["d"], rest[: cell["public"]], rest[30 : 30 + cell["n"]]
-            coefficients = _coefficients(cell, X[:, :d], y, public, private, span, seed(500, drug, fold, i))
+            coefficients = _fit_coefficients(cell, X[:, :d], y, public, private, span, make_seed(500, drug, fold, i))
             scores[key] = rank_correlation(X[test, :d] @ coefficients, y[test])
     names = ("method", "n", "d", "public", "epsilon")
     return [{**cell, "correlation": scores[tuple(cell[name] for name in names)]} for cell in cells]
 
 
-def _coefficients(
+def _fit_coefficients(
     cell: Row, X: Floats, y: Floats, public: Any, private: Any, span: tuple[float, float], start: int
 ) -> Floats:
     if cell["method"] == NOT_PRIVATE:
         public = np.append(public, private)
     if cell["method"] not in METHODS or cell["n"] == 0:
-        return _plain(X[public], y[public])
+        return _fit_plain(X[public], y[public])
     method, delta = METHODS[cell["method"]]
     bounds = dc.Bounds(-REACH, REACH, target=span)
     options: Row = {"n": len(private), "bounds": bounds, "random_state": start, "method": method}
-    with seeded():
+    with use_seeds():
         model = LinearRegression(cell["epsilon"], delta, **options).fit(X[private], y[private])
     if model.statistics_ is not None and len(public):
         both = model.statistics_ + Statistics.public(X[public], y[public], bounds=bounds)
         return np.asarray(LinearRegression.from_statistics(both).coef_)
-    return with_public(model, X[public], y[public])[1:]
+    return add_public_rows(model, X[public], y[public])[1:]
 
 
-def _plain(X: Floats, y: Floats) -> Floats:
+def _fit_plain(X: Floats, y: Floats) -> Floats:
     """Ridge regression with the source's fixed precisions: 1 for rows of unit length is d for z-scores."""
     return np.zeros(X.shape[1]) if len(y) == 0 else np.asarray(Ridge(alpha=X.shape[1]).fit(X, y).coef_)
 
@@ -166,19 +170,19 @@ def _plain(X: Floats, y: Floats) -> Floats:
 # -- the picture and the words -----------------------------------------------------------------------------------------
 
 
-def _at(rows: list[Row], panel: str, method: str) -> dict[tuple[Any, ...], Row]:
+def _select_rows(rows: list[Row], panel: str, method: str) -> dict[tuple[Any, ...], Row]:
     name = panel if panel in AXES else "d"
     return {(row["n"], row[name]): row for row in rows if row["panel"] == panel and row["method"] == method}
 
 
-def draw(figure: Any, rows: list[Row], sizes: tuple[int, ...], axes: dict[str, tuple[Any, ...]]) -> None:
+def draw_figure(figure: Any, rows: list[Row], sizes: tuple[int, ...], axes: dict[str, tuple[Any, ...]]) -> None:
     """Maps for two methods, then the methods side by side."""
     top, bottom = figure.subfigures(2, 1, height_ratios=(3, 2))
     grid = top.subplots(len(MAPPED), len(axes))
     reach = max(row["relative"] for row in rows if row["panel"] in axes)
     for line, method in zip(grid, MAPPED, strict=True):
         for panel, name in zip(line, axes, strict=True):
-            cells = _at(rows, name, method)
+            cells = _select_rows(rows, name, method)
             image = np.array([[cells[n, v]["relative"] for n in sizes] for v in axes[name]])
             drawn = panel.imshow(image, origin="lower", aspect="auto", cmap="gray", vmin=0, vmax=reach)
             panel.set_xticks(range(len(sizes)), sizes)
@@ -193,7 +197,7 @@ def draw(figure: Any, rows: list[Row], sizes: tuple[int, ...], axes: dict[str, t
     baseline = next(row["correlation"] for row in rows if row["method"] == BASELINE)
     for panel, epsilon in zip(bottom.subplots(1, 2, sharey=True), (2, 1), strict=True):
         for method, look in zip((*METHODS, NOT_PRIVATE), LINES, strict=True):
-            line = [_at(rows, f"methods, ε = {epsilon}", method)[n, USUAL["d"]] for n in sizes]
+            line = [_select_rows(rows, f"methods, ε = {epsilon}", method)[n, USUAL["d"]] for n in sizes]
             panel.errorbar(
                 sizes, [r["correlation"] for r in line], [r["standard_error"] for r in line], label=method, **look
             )
@@ -206,19 +210,19 @@ def draw(figure: Any, rows: list[Row], sizes: tuple[int, ...], axes: dict[str, t
     bottom.legend(*names, loc="outside lower center", ncols=4, fontsize=8, title=f"dotted: {BASELINE}")
 
 
-def tell(head: str, rows: list[Row], sizes: tuple[int, ...], axes: dict[str, tuple[Any, ...]]) -> str:
+def write_report(head: str, rows: list[Row], sizes: tuple[int, ...], axes: dict[str, tuple[Any, ...]]) -> str:
     """What the source found, what this run found, and why they differ."""
     baseline = next(row["correlation"] for row in rows if row["method"] == BASELINE)
     most = sizes[-1]
 
-    def curve(epsilon: int, method: str) -> str:
-        cells = _at(rows, f"methods, ε = {epsilon}", method)
+    def write_curve(epsilon: int, method: str) -> str:
+        cells = _select_rows(rows, f"methods, ε = {epsilon}", method)
         return " ".join(f"{cells[n, USUAL['d']]['correlation']:5.2f}" for n in sizes)
 
-    def block(name: str) -> list[str]:
+    def write_block(name: str) -> list[str]:
         lines = [f"  {LABELS[name]:32} {' '.join(f'{v:5g}' for v in axes[name])}"]
         for method in MAPPED:
-            cells = _at(rows, name, method)
+            cells = _select_rows(rows, name, method)
             for n in (sizes[1], most):
                 values = " ".join(f"{cells[n, v]['correlation']:5.2f}" for v in axes[name])
                 lines.append(f"    {f'{method}, {n} rows':30} {values}")
@@ -231,46 +235,47 @@ def tell(head: str, rows: list[Row], sizes: tuple[int, ...], axes: dict[str, tup
             f"Spearman's correlation on {TEST} unseen lines; standard errors up to {error:.3f}. Baseline ({BASELINE}, "
             f"not private): {baseline:.2f}.",
             "",
-            paragraph(
+            wrap_sentences(
                 "Trade-offs. Source: more genes need more rows; public rows matter only if private",
                 "ones are few; stricter",
                 "ε needs more rows. Here:",
             ),
-            *(line for name in axes for line in block(name)),
+            *(line for name in axes for line in write_block(name)),
             "",
             f"Methods, 10 genes, 10 public rows; n = {' '.join(map(str, sizes))}.",
-            *(f"  ε = {e}  {m:28} {curve(e, m)}" for e in (2, 1) for m in (*METHODS, NOT_PRIVATE)),
+            *(f"  ε = {e}  {m:28} {write_curve(e, m)}" for e in (2, 1) for m in (*METHODS, NOT_PRIVATE)),
             "",
-            *compare(rows, baseline, most),
+            *write_comparison(rows, baseline, most),
         ]
     )
 
 
-def compare(rows: list[Row], baseline: float, most: int) -> list[str]:
+def write_comparison(rows: list[Row], baseline: float, most: int) -> list[str]:
     """The source's claims on the methods, and what this run says to them."""
 
-    def end(method: str, epsilon: int = 2, n: int = most) -> float:
-        return float(_at(rows, f"methods, ε = {epsilon}", method)[n, USUAL["d"]]["correlation"])
+    def find_end(method: str, epsilon: int = 2, n: int = most) -> float:
+        return float(_select_rows(rows, f"methods, ε = {epsilon}", method)[n, USUAL["d"]]["correlation"])
 
-    def public(method: str, rows_of: int) -> float:
-        return float(_at(rows, "public", method)[most, rows_of]["correlation"])
+    def find_public(method: str, rows_of: int) -> float:
+        return float(_select_rows(rows, "public", method)[most, rows_of]["correlation"])
 
-    alone, with_ten = ([public(method, few) for method in MAPPED] for few in (0, 10))
+    alone, with_ten = ([find_public(method, few) for method in MAPPED] for few in (0, 10))
     gain = [b - a for a, b in zip(alone, with_ten, strict=True)]
     harm = " and ".join(f"{a:.2f} to {b:.2f}" for a, b in zip(alone, with_ten, strict=True))
     return [
-        paragraph(
+        wrap_sentences(
             "Source: only robust regression gains from more rows and nearly reaches the accuracy",
             "without privacy (at 800",
             "rows); output perturbation never reaches the baseline; functional and no clipping stay near zero.",
-            f"Here at {most} rows and ε = 2: robust {end('robust, δ = 0'):.2f} of",
-            f"{end(NOT_PRIVATE):.2f} without privacy,",
-            f"output {end('output, δ = 0'):.2f}, functional {end('functional, δ = 0'):.2f}, no clipping",
-            f"{end('no clipping (SSP), δ = 1e-6'):.2f}, auto {end('auto, δ = 0'):.2f} (δ = 0) and",
-            f"{end('auto, δ = 1e-6'):.2f} (δ = 1e-6); 10 public rows alone {end(NOT_PRIVATE, n=0):.2f} (10 genes) and",
+            f"Here at {most} rows and ε = 2: robust {find_end('robust, δ = 0'):.2f} of",
+            f"{find_end(NOT_PRIVATE):.2f} without privacy,",
+            f"output {find_end('output, δ = 0'):.2f}, functional {find_end('functional, δ = 0'):.2f}, no clipping",
+            f"{find_end('no clipping (SSP), δ = 1e-6'):.2f}, auto {find_end('auto, δ = 0'):.2f} (δ = 0) and",
+            f"{find_end('auto, δ = 1e-6'):.2f} (δ = 1e-6); 10 public rows alone",
+            f"{find_end(NOT_PRIVATE, n=0):.2f} (10 genes) and",
             f"{baseline:.2f} (40 genes).",
         ),
-        paragraph(
+        wrap_sentences(
             "Why they differ: half the rows of the source (those that can be joined by identifier). Robust regression",
             "pays a fifth of ε for means and deviations, which the source takes from the data for",
             "nothing; its noise on",

@@ -38,17 +38,17 @@ from discreet.studies.common import (
     Floats,
     Outcome,
     Row,
-    along,
-    averages,
-    band,
-    digits,
-    errors_on,
-    names_above,
-    paragraph,
-    run,
-    seed,
-    seeded,
-    unit,
+    average_by,
+    draw_band,
+    load_fours_and_nines,
+    make_seed,
+    mark_axis,
+    mark_error_axis,
+    normalise_rows,
+    place_names_above,
+    run_fits,
+    use_seeds,
+    wrap_sentences,
 )
 
 EPSILONS = (0.1, 1.0, 10.0)
@@ -67,24 +67,24 @@ SHOWN = {"n": METHODS, "batch": (PURE, GAUSSIAN), "epochs": (PURE, GAUSSIAN), "d
 CLIP = 0.5
 
 
-def study(quick: bool, data: str | None, workers: int) -> Outcome:
+def run_study(quick: bool, data: str | None, workers: int) -> Outcome:
     """Every axis, method and ε, with the rows in another order each time."""
-    images = digits(quick, data)
+    images = load_fours_and_nines(quick, data)
     most = len(images.X) if quick else AXES["n"][-1]
-    axes = _quick_axes(most) if quick else AXES
+    axes = _make_quick_axes(most) if quick else AXES
     repeats = 1 if quick else REPEATS
-    cells = sorted(_cells(axes, most), key=lambda cell: -_cost(cell))
-    rows = run(errors, [(images, cell, repeat) for cell in cells for repeat in range(repeats)], workers)
+    cells = sorted(_list_cells(axes, most), key=lambda cell: -_estimate_cost(cell))
+    rows = run_fits(measure_error, [(images, cell, repeat) for cell in cells for repeat in range(repeats)], workers)
     where = "scikit-learn's digits, NOT the study's data: no data folder was found" if images.made_up else "MNIST"
     head = f"SY9. Fours and nines ({where}): {most} images, {repeats} orders of the rows, errors on unseen images."
-    return Outcome(rows, lambda figure: draw(figure, rows, axes), (WIDTH, 9.5), tell(head, rows, axes))
+    return Outcome(rows, lambda figure: draw_figure(figure, rows, axes), (WIDTH, 9.5), write_report(head, rows, axes))
 
 
-def _quick_axes(most: int) -> dict[str, tuple[int, ...]]:
+def _make_quick_axes(most: int) -> dict[str, tuple[int, ...]]:
     return {"n": (most // 5, most), "batch": (most // 20, most // 2), "epochs": (1, 5), "d": (15, 50)}
 
 
-def _cells(axes: dict[str, tuple[int, ...]], most: int) -> list[Row]:
+def _list_cells(axes: dict[str, tuple[int, ...]], most: int) -> list[Row]:
     cells: list[Row] = []
     for axis, values in axes.items():
         for value in values:
@@ -94,40 +94,40 @@ def _cells(axes: dict[str, tuple[int, ...]], most: int) -> list[Row]:
     return cells
 
 
-def _cost(cell: Row) -> float:
+def _estimate_cost(cell: Row) -> float:
     """About how long a cell takes: the longest are to start first."""
     steps = {SOURCE: cell["n"] / 5, PURE: 50, GAUSSIAN: 100, PLAIN: 100}[cell["method"]]
     return float(steps * cell["d"])
 
 
-def errors(images: Digits, cell: Row, repeat: int) -> list[Row]:
+def measure_error(images: Digits, cell: Row, repeat: int) -> list[Row]:
     """The error of one cell."""
-    order = np.random.default_rng(seed(90, repeat)).permutation(len(images.X))[: cell["n"]]
-    X, test = projected(images, order, cell["d"], repeat)
+    order = np.random.default_rng(make_seed(90, repeat)).permutation(len(images.X))[: cell["n"]]
+    X, test = project_images(images, order, cell["d"], repeat)
     y = images.y[order]
     if cell["method"] == PLAIN:
         model: Any = Plain(C=100.0, fit_intercept=False, max_iter=1000).fit(X, y)
     else:
-        with seeded():
-            model = classifier(cell, seed(900, repeat, *_key(cell))).fit(X, y)
+        with use_seeds():
+            model = make_classifier(cell, make_seed(900, repeat, *_make_key(cell))).fit(X, y)
     return [{**cell, "repeat": repeat, "error": float(1 - model.score(test, images.test_y))}]
 
 
-def _key(cell: Row) -> tuple[int, ...]:
+def _make_key(cell: Row) -> tuple[int, ...]:
     numbers = (cell["n"], cell["d"], cell["batch"], cell["epochs"], round(10 * cell["epsilon"]))
     return METHODS.index(cell["method"]), *map(int, numbers)
 
 
-def projected(images: Digits, order: Any, d: int, repeat: int) -> tuple[Floats, Floats]:
+def project_images(images: Digits, order: Any, d: int, repeat: int) -> tuple[Floats, Floats]:
     """Rows of unit length, in d random directions; all of them where d is no less."""
-    X, test = unit(images.X[order]), unit(images.test_X)
+    X, test = normalise_rows(images.X[order]), normalise_rows(images.test_X)
     if d >= X.shape[1]:
         return X, test
     projection = RandomProjection(d, bounds=dc.Bounds(-1, 1), seed=repeat)
-    return unit(projection.fit_transform(X)), unit(projection.transform(test))
+    return normalise_rows(projection.fit_transform(X)), normalise_rows(projection.transform(test))
 
 
-def classifier(cell: Row, start: int) -> SGDClassifier:
+def make_classifier(cell: Row, start: int) -> SGDClassifier:
     """The descent of a cell. The library scales rows in [-1, 1] by 1/√d: steps are d, clips 1/√d of those stated."""
     d, n = cell["d"], cell["n"]
     public: Row = {"n": n, "bounds": dc.Bounds(-1, 1), "classes": [4, 9], "random_state": start, "fit_intercept": False}
@@ -145,34 +145,36 @@ def classifier(cell: Row, start: int) -> SGDClassifier:
 # -- the picture and the words -----------------------------------------------------------------------------------------
 
 
-def _found(rows: list[Row]) -> dict[tuple[Any, ...], tuple[float, float]]:
+def _average_errors(rows: list[Row]) -> dict[tuple[Any, ...], tuple[float, float]]:
     """Mean and standard error for each axis, method, ε and value on the axis."""
-    return averages(({**row, "value": row[row["axis"]]} for row in rows), "error", "axis", "method", "epsilon", "value")
+    return average_by(
+        ({**row, "value": row[row["axis"]]} for row in rows), "error", "axis", "method", "epsilon", "value"
+    )
 
 
-def draw(figure: Any, rows: list[Row], axes: dict[str, tuple[int, ...]]) -> None:
+def draw_figure(figure: Any, rows: list[Row], axes: dict[str, tuple[int, ...]]) -> None:
     """A line of panels for each axis, a column for each ε."""
-    found = _found(rows)
+    found = _average_errors(rows)
     grid = figure.subplots(len(axes), len(EPSILONS), sharey=True)
     for line, (axis, values) in zip(grid, axes.items(), strict=True):
         for panel, epsilon in zip(line, EPSILONS, strict=True):
             for method, look in zip(METHODS, LINES, strict=False):
                 if method in SHOWN[axis]:
-                    band(panel, values, [found[axis, method, epsilon, v] for v in values], method, look)
+                    draw_band(panel, values, [found[axis, method, epsilon, v] for v in values], method, look)
             floor = [found[axis, PLAIN, 0.0, v][0] for v in values]
             panel.plot(values, floor, color="0.3", linewidth=0.8, dashes=(1, 1), label=PLAIN)
             panel.set(title=f"ε = {epsilon:g}")
-            errors_on(panel, 0.02)
-            along(panel, values, LABELS[axis])
+            mark_error_axis(panel, 0.02)
+            mark_axis(panel, values, LABELS[axis])
         line[0].set_ylabel("error")
-    names_above(figure, grid[0, -1], 4)
+    place_names_above(figure, grid[0, -1], 4)
 
 
-def tell(head: str, rows: list[Row], axes: dict[str, tuple[int, ...]]) -> str:
+def write_report(head: str, rows: list[Row], axes: dict[str, tuple[int, ...]]) -> str:
     """What the source found, what this run found, and why they differ."""
-    found = _found(rows)
+    found = _average_errors(rows)
 
-    def block(axis: str) -> list[str]:
+    def write_block(axis: str) -> list[str]:
         values = axes[axis]
         lines = [f"  {LABELS[axis]:34} {' '.join(f'{v:6}' for v in values)}"]
         for epsilon in EPSILONS:
@@ -182,39 +184,42 @@ def tell(head: str, rows: list[Row], axes: dict[str, tuple[int, ...]]) -> str:
         floor = " ".join(f"{found[axis, PLAIN, 0.0, v][0]:6.3f}" for v in values)
         return [*lines, f"    {PLAIN:32} {floor}"]
 
-    return "\n".join([head, *(line for axis in axes for line in ("", *block(axis))), "", *compare(found, axes)])
+    return "\n".join(
+        [head, *(line for axis in axes for line in ("", *write_block(axis))), "", *write_comparison(found, axes)]
+    )
 
 
-def compare(found: dict[tuple[Any, ...], tuple[float, float]], axes: dict[str, tuple[int, ...]]) -> list[str]:
+def write_comparison(found: dict[tuple[Any, ...], tuple[float, float]], axes: dict[str, tuple[int, ...]]) -> list[str]:
     """The source's claims, and what this run says to them."""
 
-    def best(axis: str, method: str, epsilon: float) -> int:
+    def find_best(axis: str, method: str, epsilon: float) -> int:
         return min(axes[axis], key=lambda value: found[axis, method, epsilon, value][0])
 
-    def bests(axis: str, method: str) -> str:
-        return ", ".join(str(best(axis, method, epsilon)) for epsilon in EPSILONS)
+    def list_bests(axis: str, method: str) -> str:
+        return ", ".join(str(find_best(axis, method, epsilon)) for epsilon in EPSILONS)
 
-    def ends(method: str) -> str:
+    def list_ends(method: str) -> str:
         return ", ".join(f"{found['n', method, epsilon, axes['n'][-1]][0]:.1%}" for epsilon in EPSILONS)
 
     widest = axes["d"][-1]
     lows = ", ".join(f"{found['d', GAUSSIAN, epsilon, widest][0]:.1%}" for epsilon in EPSILONS)
     return [
-        paragraph(
+        wrap_sentences(
             f"Error with all images in {USUAL['d']} dimensions at ε = 0.1, 1, 10. Source: about 35%, a little above",
-            f"10%, 10%. Here: {ends(SOURCE)} with batches of 5 and its steps; {ends(PURE)} pure; {ends(GAUSSIAN)}",
-            f"Gaussian; {found['n', PLAIN, 0.0, axes['n'][-1]][0]:.1%} without privacy.",
+            f"10%, 10%. Here: {list_ends(SOURCE)} with batches of 5 and its steps; {list_ends(PURE)} pure;",
+            f"{list_ends(GAUSSIAN)} Gaussian; {found['n', PLAIN, 0.0, axes['n'][-1]][0]:.1%} without privacy.",
         ),
-        paragraph(
+        wrap_sentences(
             "Best of the dimensions tried. Source: 15 at ε = 1, 50 at ε = 10, all without noise. Here, at",
-            f"ε = 0.1, 1, 10: {bests('d', SOURCE)} with its settings, {bests('d', PURE)} pure, {bests('d', GAUSSIAN)}",
-            f"Gaussian. With Gaussian noise and {widest} dimensions the error is {lows}.",
+            f"ε = 0.1, 1, 10: {list_bests('d', SOURCE)} with its settings, {list_bests('d', PURE)} pure,",
+            f"{list_bests('d', GAUSSIAN)} Gaussian. With Gaussian noise and {widest} dimensions the error is {lows}.",
         ),
-        paragraph(
+        wrap_sentences(
             "Best batch. Source: large wherever there is noise. Here:",
-            f"{bests('batch', PURE)} pure, {bests('batch', GAUSSIAN)} Gaussian (ε = 0.1, 1, 10).",
+            f"{list_bests('batch', PURE)} pure, {list_bests('batch', GAUSSIAN)} Gaussian (ε = 0.1, 1, 10).",
             "Best number of epochs. Source: more than one gains nothing, and costs ε each. Here:",
-            f"{bests('epochs', PURE)} pure, where passes share ε, and {bests('epochs', GAUSSIAN)} Gaussian, where many",
+            f"{list_bests('epochs', PURE)} pure, where passes share ε,",
+            f"and {list_bests('epochs', GAUSSIAN)} Gaussian, where many",
             "epochs cost little more than one. Why they differ: batches of 5 drown in noise, and steps of 1/√t end",
             "before they arrive; few large batches with momentum, averaged, do not.",
         ),

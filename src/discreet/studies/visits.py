@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.studies.common import Floats, MissingData, seed, table
+from discreet.studies.common import Floats, MissingData, make_seed, read_table
 
 MOST = {
     "num_lab_procedures": 100.0,
@@ -43,22 +43,22 @@ class Visits:
         return np.asarray(counts[place])
 
 
-def load(quick: bool, data: str | None) -> Visits:
+def load_visits(quick: bool, data: str | None) -> Visits:
     """The study's visits; in a quick run without the file, invented ones."""
     try:
-        found = table("diabetes_130_hospitals", data)
+        found = read_table("diabetes_130_hospitals", data)
     except MissingData:
         if quick:
-            return invented()
+            return invent_visits()
         raise
     X = found.select(list(MOST)).to_numpy().astype(np.float64)
     back = (found["readmitted"].to_numpy() != "NO").astype(np.float64)
     return Visits(X, found["time_in_hospital"].to_numpy().astype(np.float64), back, found["patient_nbr"].to_numpy())
 
 
-def invented(people: int = 6000) -> Visits:
+def invent_visits(people: int = 6000) -> Visits:
     """Patients of whom the ill come more often, stay longer and come back."""
-    rng = np.random.default_rng(seed(12))
+    rng = np.random.default_rng(make_seed(12))
     ill = rng.gamma(2.0, 0.5, people)
     patient = np.repeat(np.arange(people), np.minimum(rng.geometric(1 / (1 + 0.4 * ill)), 40))
     ill = ill[patient]
