@@ -15,8 +15,8 @@ from discreet.models.linear.scaled_rows import features, target
 from discreet.models.linear.shrinkage import LIKELY
 from discreet.models.shared.scaling import Standard, indicators, standardised
 from discreet.query import Batch, BoundedSum
-from discreet.query.images import missing
-from discreet.query.moment_sums import Powers
+from discreet.query.images import find_missing
+from discreet.query.moment_sums import MomentSums
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def standardise_rows(
     intercept, d = task.intercept, len(bounds.lower)
 
     # BOUND + SUMMARISE + PRIVATISE: one reading of the rows
-    powers = Powers(
+    powers = MomentSums(
         features(bounds, False),
         target(bounds),
         weights=(1.0, 1.0, of_target, SQUARES * of_target),
@@ -91,7 +91,7 @@ def _level(bounds: Bounds) -> BoundedSum:
     t = target(bounds)
 
     def values(rows: Batch) -> Floats:
-        return np.where(missing(rows), np.nan, t(rows))
+        return np.where(find_missing(rows), np.nan, t(rows))
 
     return BoundedSum(values, norm=1.0, name="sum of the target")
 

@@ -34,7 +34,7 @@ def gradient_descent(task: Task, rounds: int | None = None) -> Fit:
 
     # BOUND + SUMMARISE + PRIVATISE: the number of rows, then gradients, each at most as long as a row
     counts = class_counts(task.curator, for_counts, len(bounds.classes or ()))
-    rows = Directions(Scaled.by(bounds, task.intercept), task.width)
+    rows = Directions(Scaled.from_bounds(bounds, task.intercept), task.width)
     n, classes = total_rows(counts.total, task.n), len(counts.value)
     theta, places = np.zeros((1 if classes == 2 else classes, task.width)), []
     task.curator.keep()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.models.shared.losses import ScoreLoss
 from discreet.query import Batch, BoundedSum, Image, Lattice, OneHot, halved
-from discreet.query.images import Scaled, missing
+from discreet.query.images import Scaled, find_missing
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class Design:
     @classmethod
     def of(cls, bounds: Bounds, intercept: bool, target: Image, loss: ScoreLoss) -> Design:
         """Features scaled by these bounds."""
-        return cls(Polar(Scaled.by(bounds, intercept)), target, loss)
+        return cls(Polar(Scaled.from_bounds(bounds, intercept)), target, loss)
 
     def about(self, mean: Floats) -> Design:
         """The same with features centred there: a point of [-1, 1]^d, public or released."""
@@ -181,4 +181,4 @@ def _long(batch: Batch) -> Floats:
 
 
 def _there(batch: Batch) -> Floats:
-    return np.where(missing(batch), -1.0, 0.0)
+    return np.where(find_missing(batch), -1.0, 0.0)
