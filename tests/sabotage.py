@@ -124,7 +124,7 @@ class Unshrunk(Unclipped):
 
 def unclip(monkeypatch):
     """Rows are bounded nowhere: not to the bounds, not to the norm of a sum, not to the radius of a ball."""
-    monkeypatch.setattr(lattice, "norms", lambda z, order: np.zeros(z.shape[1]))
+    monkeypatch.setattr(lattice, "compute_norms", lambda z, order: np.zeros(z.shape[1]))
     monkeypatch.setattr(Bounds, "scale", lambda self, X: (X - self.centre) / self.half)
     monkeypatch.setattr(Bounds, "scale_target", lambda self, y: (y - self.target_scale[0]) / self.target_scale[1])
     for module in (images, powers, lattice, design):
@@ -170,13 +170,13 @@ def away(asked, value, data):
 
 def law(asked, value):
     """The law of that distance, for the data that were asked of: of the length of noise in so many coordinates."""
-    size = len(value) * (len(value) + 1) // 2 if asked.query.symmetric else np.size(value)
+    size = len(value) * (len(value) + 1) // 2 if asked.query.is_symmetric else np.size(value)
     return chi(size) if isinstance(asked.event, Gaussian) else gamma(size)
 
 
 def _own(asked, value):
     """The entries that have noise of their own, where noise is drawn for a triangle."""
-    return np.triu_indices(len(value)) if asked.query.symmetric and asked.query.triangle else ...
+    return np.triu_indices(len(value)) if asked.query.is_symmetric and asked.query.is_triangle else ...
 
 
 def _loss(asked, far, near):

@@ -224,7 +224,7 @@ def test_quantiles_where_one_row_moves_scores_both_ways(seeded, monkeypatch):
 
 
 def test_a_skipped_clip_is_caught(monkeypatch):
-    monkeypatch.setattr("discreet.query.grid.norms", lambda z, order: np.zeros(z.shape[1]))
+    monkeypatch.setattr("discreet.query.grid.compute_norms", lambda z, order: np.zeros(z.shape[1]))
     monkeypatch.setattr(Bounds, "scale", lambda self, X: (X - self.centre) / self.half)
     with pytest.raises(AssertionError):
         checks.check_hostile_rows(generous(checks.prepared(LinearRegression())))

@@ -214,7 +214,7 @@ def test_blocks_hold_each_row_once(make):
     X = np.arange(7000.0)[:, None]
     blocks = list(Memory(make(X), X[:, 0]).split_into_blocks(7, Coins.draw_key(Keystream.seeded(1))))
     assert len(blocks) == 7 and all(abs(block.count_replace_one() - 1000) < 176 for block in blocks)
-    assert np.array_equal(np.sort(np.concatenate([block.whole()[:, 0] for block in blocks])), X[:, 0])
+    assert np.array_equal(np.sort(np.concatenate([block.read_features()[:, 0] for block in blocks])), X[:, 0])
 
 
 # Output perturbation ---------------------------------------------------------------------------------
@@ -620,7 +620,7 @@ def test_the_eigenvalue_and_the_draw_see_the_same_numbers(eps):
         curator, bounds = Curator(spy, Ledger(budget)), Bounds(-1, 1, target=(-1, 1)).matched(width)
         fit_posterior_sample(Task(curator, budget, bounds))
         xx, vv = (next(query for query in spy.queries if query.name == name) for name in ("X'X", "moments"))
-        assert xx.lattices(xx.fixed)[0] == vv.lattices(vv.fixed)[0]
+        assert xx.choose_lattices(xx.fixed)[0] == vv.choose_lattices(vv.fixed)[0]
         d = width + 1
         batch = Batch(X, X[:, 0])
         assert np.array_equal(xx(batch), vv(batch)[:d, :d])

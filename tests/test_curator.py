@@ -258,7 +258,7 @@ def test_sums_together_are_the_sums_apart():
     queries = [BoundedSum(lambda rows: rows.X[:, 0]), BoundedSum(x, x), BoundedSum(cells), BoundedSum(x, lambda r: r.y)]
     for rows in (Memory(X, X[:, 0], block=64), Memory(X[:0], X[:0, 0])):
         together = Together(tuple(queries))
-        for query, total in zip(queries, together.apart(rows.sum(together)), strict=True):
+        for query, total in zip(queries, together.split_total(rows.sum(together)), strict=True):
             assert total.shape == query(rows.make_empty_batch()).shape and np.array_equal(total, rows.sum(query))
 
 

@@ -79,11 +79,11 @@ def wrong(name, method):
     """An engine with another method, and so whatever is made of its rows."""
 
     def _take(self, rows):
-        some = Memory._take(self, rows)
+        some = Memory._take_rows(self, rows)
         some.__class__ = type(self)
         return some
 
-    return type("Wrong", (Memory,), {name: method, "_take": _take})
+    return type("Wrong", (Memory,), {name: method, "_take_rows": _take})
 
 
 def but(name, change):
@@ -93,25 +93,25 @@ def but(name, change):
 
 def short(rows):
     """All rows but the last."""
-    return rows._take(slice(0, rows.count_replace_one() - 1))
+    return rows._take_rows(slice(0, rows.count_replace_one() - 1))
 
 
 def plain(rows):
     """The same rows, which belong to nobody."""
-    some = rows._take(slice(None))
+    some = rows._take_rows(slice(None))
     some._units = some.unit = None
     return some
 
 
 def nobody(rows):
-    some = rows._take(slice(None))
+    some = rows._take_rows(slice(None))
     some.unit = "visits"
     return some
 
 
 def moved(rows):
     """The same rows, as if they lay elsewhere."""
-    some = rows._take(slice(None))
+    some = rows._take_rows(slice(None))
     some._start = 7
     return some
 
@@ -122,7 +122,7 @@ def rounded(rows):
 
 def ashore(rows):
     """The same rows, whose noise is added by whoever asks."""
-    some = rows._take(slice(None))
+    some = rows._take_rows(slice(None))
     some.adder = None
     return some
 

@@ -9,8 +9,8 @@ from sklearn import linear_model
 from discreet import Bounds
 from discreet.models.linear import ebssp, penalised
 from discreet.query import Batch, BoundedSum
-from discreet.query.images import Line, Mixed, Scaled, missing
-from discreet.query.moment_sums import Powers
+from discreet.query.images import LinearForm, Mixed, Scaled, find_missing
+from discreet.query.moment_sums import MomentSums
 
 BOUNDS = Bounds([-1.0, 0.0, -5.0], [1.0, 4.0, 5.0], target=(-2.0, 2.0))
 
@@ -24,8 +24,8 @@ def rows(n=50, seed=0):
 
 def test_scaled_rows_are_in_the_cube_and_bad_ones_are_missing():
     X, y = rows()
-    z = Scaled.by(BOUNDS, True)(Batch(X, y))
-    good = ~missing(Batch(X, y))
+    z = Scaled.from_bounds(BOUNDS, True)(Batch(X, y))
+    good = ~find_missing(Batch(X, y))
     assert np.flatnonzero(~good).tolist() == [3, 7, 9] and np.isnan(z[~good]).all()
     assert (z[good, 0] == 1).all() and np.abs(z[good]).max() <= 1 + 1e-12
     np.testing.assert_allclose(z[good, 1:], BOUNDS.scale(X)[good], atol=1e-12)
@@ -37,37 +37,37 @@ def test_rows_that_cannot_be_too_long_are_put_on_the_grid_as_any_others_to_the_b
     X, y = rows(400)
     y[5] = np.nan
     width = 3 + intercept
-    short, long = (Scaled.by(BOUNDS, intercept).times(f / np.sqrt(width)) for f in (1 - 2**-14, 1.2))
+    short, long = (Scaled.from_bounds(BOUNDS, intercept).multiply(f / np.sqrt(width)) for f in (1 - 2**-14, 1.2))
     for image, fits in ((short, True), (long, False)):
-        grid = BoundedSum(image, image).lattices((width, width))[0]
-        assert grid.holds(image.reach(-grid.exponent)) == fits
+        grid = BoundedSum(image, image).choose_lattices((width, width))[0]
+        assert grid.fits_limit(image.bound_coordinates(-grid.exponent)) == fits
         slow = BoundedSum(lambda batch, image=image: image(batch))
         fast = BoundedSum(image)
         assert fast(Batch(X, y)).tolist() == slow(Batch(X, y)).tolist()
         assert (image(Batch(X, y))[:, 0] != 0).any()
-    z = short.whole(Batch(X, y), 23)
-    assert not z[[3, 5, 7, 9]].any() and (np.abs(z) <= short.reach(23)).all() and z[0].any()
+    z = short.quantise_rows(Batch(X, y), 23)
+    assert not z[[3, 5, 7, 9]].any() and (np.abs(z) <= short.bound_coordinates(23)).all() and z[0].any()
     edges = Batch(np.stack([BOUNDS.lower - 1, BOUNDS.upper + 1e9]))
-    assert (np.abs(short.grid(edges, 23)).max(axis=0) == short.reach(23)).all()
+    assert (np.abs(short.quantise_features(edges, 23)).max(axis=0) == short.bound_coordinates(23)).all()
 
 
 def test_a_mixed_row_is_its_own_to_the_bit():
     X, y = rows()
     matrix = np.random.default_rng(1).normal(size=(4, 4))
     matrix[0, 0], matrix[1, 0] = 1 - 2.0**-40, 1 / 3  # rounds up to the next power of two
-    mixed = Mixed(Scaled.by(BOUNDS, True), matrix)
+    mixed = Mixed(Scaled.from_bounds(BOUNDS, True), matrix)
     whole = mixed(Batch(X, y))
     np.testing.assert_array_equal(mixed(Batch(np.asfortranarray(X), y)), whole)
     for i in range(len(X)):
         np.testing.assert_array_equal(mixed(Batch(X[i : i + 1], y[i : i + 1]))[0], whole[i])
-    good = ~missing(Batch(X, y))
-    np.testing.assert_allclose(whole[good], Scaled.by(BOUNDS, True)(Batch(X, y))[good] @ matrix, atol=1e-5)
+    good = ~find_missing(Batch(X, y))
+    np.testing.assert_allclose(whole[good], Scaled.from_bounds(BOUNDS, True)(Batch(X, y))[good] @ matrix, atol=1e-5)
     assert (mixed.matrix / mixed.unit == np.rint(mixed.matrix / mixed.unit)).all()
 
 
 def test_a_line_is_its_own_to_the_bit():
     X, y = rows()
-    line = Line(Scaled.by(BOUNDS, True), (0.1, -0.2, 0.3, 0.7))
+    line = LinearForm(Scaled.from_bounds(BOUNDS, True), (0.1, -0.2, 0.3, 0.7))
     whole = line(Batch(X, y))
     np.testing.assert_array_equal([line(Batch(X[i : i + 1], y[i : i + 1]))[0] for i in range(len(X))], whole)
 
@@ -75,7 +75,7 @@ def test_a_line_is_its_own_to_the_bit():
 def test_products_about_a_line_are_those_of_weighted_residuals():
     X, y = rows(200)
     theta, radius, clip = (0.2, -0.3, 0.1, 0.4), 1.2, 0.5
-    scaled = Scaled.by(BOUNDS, True)
+    scaled = Scaled.from_bounds(BOUNDS, True)
     query = BoundedSum(
         scaled,
         lambda batch: BOUNDS.scale_target(batch.y),
@@ -85,7 +85,7 @@ def test_products_about_a_line_are_those_of_weighted_residuals():
         about=theta,
     )
     total = query(Batch(X, y)) * 2.0 ** query.exponent((4, 1))
-    good = ~missing(Batch(X, y))
+    good = ~find_missing(Batch(X, y))
     z, y = scaled(Batch(X, y))[good], BOUNDS.scale_target(y)[good]
     weight = np.minimum(1, radius / np.linalg.norm(z, axis=1))
     expected = (z * weight[:, None]).T @ np.clip(weight * (y - z @ theta), -clip, clip)
@@ -121,7 +121,7 @@ def test_a_net_on_moments_is_scikit_learns_on_rows():
 def powers(**changed):
     settings = {"weights": (1.0, 0.5, 2.0, 0.25)} | changed
     bounds = Bounds([-1.0, 0.0], [1.0, 4.0], target=(-2, 2))
-    return Powers(Scaled.by(bounds, False), lambda rows: bounds.scale_target(rows.y), **settings)
+    return MomentSums(Scaled.from_bounds(bounds, False), lambda rows: bounds.scale_target(rows.y), **settings)
 
 
 def test_powers_are_weighted_sums_and_squares():

@@ -541,10 +541,10 @@ def test_mapped_rows_keep_targets_and_schema():
     X, y = waves(50)
     rows = Memory(X, y).map(lambda batch: batch.X[:, :1] * 2, columns=("double",))
     assert (rows.width, rows.columns) == (1, ("double",)) and rows.make_empty_batch().X.shape == (0, 1)
-    np.testing.assert_array_equal(rows.whole(), X[:, :1] * 2)
-    np.testing.assert_array_equal(rows.targets(), y)
+    np.testing.assert_array_equal(rows.read_features(), X[:, :1] * 2)
+    np.testing.assert_array_equal(rows.read_targets(), y)
     both = rows.map(lambda batch: batch.X + 1)
-    np.testing.assert_array_equal(both.whole(), X[:, :1] * 2 + 1)
+    np.testing.assert_array_equal(both.read_features(), X[:, :1] * 2 + 1)
     assert both.count_replace_one() == 50
     with pytest.raises(ValueError, match="name for each"):
         Memory(X).map(lambda batch: batch.X, columns=("only",))
@@ -553,13 +553,13 @@ def test_mapped_rows_keep_targets_and_schema():
 def test_samples_and_codes_of_mapped_rows():
     X = np.arange(20.0).reshape(10, 2)
     rows = Memory(X, list("ab" * 5), labels=True).map(lambda batch: batch.X**2).encode_targets(["a", "b"])
-    assert rows.targets().tolist() == [0.0, 1.0] * 5
+    assert rows.read_targets().tolist() == [0.0, 1.0] * 5
 
     mapped, plain = (some.sample(0.5, Coins.draw_key(Keystream.seeded(1))) for some in (rows, Memory(X)))
-    np.testing.assert_array_equal(mapped.whole(), plain.whole() ** 2)
+    np.testing.assert_array_equal(mapped.read_features(), plain.read_features() ** 2)
     dealt = [some.split_into_blocks(3, Coins.draw_key(Keystream.seeded(2))) for some in (rows, Memory(X))]
     blocks = zip(*dealt, strict=True)
-    assert all(np.array_equal(one.whole(), other.whole() ** 2) for one, other in blocks)
+    assert all(np.array_equal(one.read_features(), other.read_features() ** 2) for one, other in blocks)
 
 
 def test_mapped_rows_read_the_table_block_by_block():
@@ -580,5 +580,5 @@ def test_a_spy_sees_questions_about_features_as_questions_about_rows():
     query = BoundedSum(lambda batch: batch.X, norm=10.0)
     total = spy.map(lambda batch: batch.X * 2).map(lambda batch: batch.X[:, :1]).sum(query)
     (seen,) = spy.queries
-    assert isinstance(seen, Mapped) and seen.norm == 10.0 and seen.widths(Batch(X[:0])) == (1, 1)
+    assert isinstance(seen, Mapped) and seen.norm == 10.0 and seen.read_widths(Batch(X[:0])) == (1, 1)
     np.testing.assert_array_equal(seen(Batch(X)), total)

@@ -56,7 +56,7 @@ def test_one_missing_label_leaves_the_others_as_they_are(form):
         "polars": lambda: pl.Series(column.tolist(), dtype=pl.Int64),
         "category": lambda: pd.Series(pd.Categorical(column, categories=[2**53, 2**53 + 1])),
     }[form]()
-    codes = Memory(X, series, labels=True).encode_targets([2**53, 2**53 + 1]).targets()
+    codes = Memory(X, series, labels=True).encode_targets([2**53, 2**53 + 1]).read_targets()
     assert np.isnan(codes[17]) and np.array_equal(np.delete(codes, 17), np.delete(SIDE, 17))
     found = Memory(X, series, labels=True).count_labels()
     assert set(found) == {2**53, 2**53 + 1} and all(type(label) is int for label in found)

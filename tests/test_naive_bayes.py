@@ -310,8 +310,8 @@ def test_a_fit_that_failed_is_run_again_unpaid():
     class Once(Memory):
         left = 1
 
-        def _take(self, rows):
-            some = super()._take(rows)
+        def _take_rows(self, rows):
+            some = super()._take_rows(rows)
             some.__class__ = Once
             return some
 

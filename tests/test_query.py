@@ -95,7 +95,7 @@ def test_a_product_agrees_with_python_integers():
     rng = np.random.default_rng(2)
     X, t = rng.normal(size=(301, 6)), rng.normal(size=301)
     query = BoundedSum(x, y, norm=4.0, left_norm=2.0)
-    left, right = query.lattices((6, 1))
+    left, right = query.choose_lattices((6, 1))
     (a, _), (b, _) = left.quantise(X, 2), right.quantise(t, 2)
     expected = [sum(int(p) * int(q) for p, q in zip(row, b[0], strict=True)) for row in a]
     assert Memory(X, t).sum(query).tolist() == expected
@@ -103,7 +103,7 @@ def test_a_product_agrees_with_python_integers():
 
 def test_wide_factors_use_a_coarser_grid_so_that_squares_stay_exact():
     for width in (1, 2, 128, 129, 500, 4000):
-        lattice = Lattice.of(1.0, 23, width)
+        lattice = Lattice.for_norm(1.0, 23, width)
         assert lattice.limit**2 * width <= 2**53 or width == 1
     X = np.random.default_rng(3).normal(size=(50, 500))
     query = BoundedSum(x, x)
@@ -117,7 +117,7 @@ def test_batched_products_agree_with_integers(width, rows):
     for bits in (1, 12, 23):
         query = BoundedSum(x, x, bits=bits)
         with np.errstate(all="ignore"):
-            z = query.lattices((width, width))[0].quantise(X, 2)[0].astype(np.int64)
+            z = query.choose_lattices((width, width))[0].quantise(X, 2)[0].astype(np.int64)
         assert np.array_equal(query(Batch(X)), z @ z.T)
 
 

@@ -251,7 +251,7 @@ def test_bounds_that_are_read_off_the_data_are_seen():
 
     class Peeking(LinearRegression):
         def _fit(self, task):
-            rows = task.curator._rows._rows.whole()
+            rows = task.curator._rows._rows.read_features()
             if len(rows):
                 low, high = rows.min(axis=0), rows.max(axis=0)
                 task = replace(task, bounds=Bounds(low, np.maximum(high, low + 1e-9), target=(-1.0, 1.0)))

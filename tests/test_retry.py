@@ -32,7 +32,7 @@ from discreet.checks.specimens import ordinary
 from discreet.curator import Curator
 from discreet.documents import values as documents
 from discreet.engines.memory import Memory
-from discreet.engines.stream.sources import opened, scan_parquet
+from discreet.engines.stream.sources import open_stream, scan_parquet
 from discreet.errors import DiscreetWarning, EngineError, NoiseWarning, ReadError
 from discreet.events import Gaussian
 from discreet.ledger.retrying import Retrying
@@ -939,11 +939,11 @@ def test_arrow_tables_are_told_by_what_they_hold():
     far = pa.array([2**62, None, 1]).cast(pa.timestamp("s"))  # no Python object holds the first
     table = pa.table({"a": [1.0, None, 3.0], "b": ["x", None, "z"], "c": [True, False, None], "d": far})
     parts = pa.concat_tables([table.slice(0, 1), table.slice(1)])
-    one, two = opened(table).read_version(), opened(parts).read_version()
+    one, two = open_stream(table).read_version(), open_stream(parts).read_version()
     assert parts.column("a").num_chunks == 2 and one == two
     for name, values in (("a", [1.0, 2.0, 3.0]), ("b", ["x", "y", "z"]), ("c", [True, True, None]), ("d", far[::-1])):
         changed = table.set_column(table.schema.get_field_index(name), name, pa.array(values))
-        assert opened(changed).read_version() != one
+        assert open_stream(changed).read_version() != one
 
 
 def test_the_digest_is_kept_under_a_secret(tmp_path):
@@ -977,7 +977,7 @@ def test_rows_that_cannot_be_told_apart_are_refused_unpaid():
         with pytest.raises(NotSupported, match=r"cannot tell whether .* gives the same rows"):
             stats.mean(rows, (-1, 1), 0.1, ledger=ledger)
         assert stats.mean(rows, (-1, 1), 0.1).value is not None
-    for rows in (Memory(X[:, :1]), opened(table)):
+    for rows in (Memory(X[:, :1]), open_stream(table)):
         with pytest.raises(NotSupported, match="mapped"):
             stats.mean(rows.map(lambda batch: batch.X * 2), (-1, 1), 0.1, ledger=ledger)
     assert account.entries == ()
@@ -989,13 +989,16 @@ def test_what_a_query_keeps_is_told_apart(tmp_path):
     some = [float(i) for i in range(100)]
     lists = [some, [*some[:50], 150.0, *some[51:]], some]
     versions = [
-        [opened(pyarrow.dataset.dataset(path).filter(pc.field("a").isin(values))).read_version() for values in lists],
+        [
+            open_stream(pyarrow.dataset.dataset(path).filter(pc.field("a").isin(values))).read_version()
+            for values in lists
+        ],
     ]
     with contextlib.suppress(ImportError):
         import polars
 
         scan = polars.scan_parquet(path)
-        versions.append([opened(scan.filter(polars.col("a").is_in(values))).read_version() for values in lists])
+        versions.append([open_stream(scan.filter(polars.col("a").is_in(values))).read_version() for values in lists])
     for one, two, again in versions:
         assert one == again != two
 

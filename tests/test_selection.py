@@ -229,7 +229,7 @@ def test_each_candidate_sees_a_block_of_its_own():
     search().fit(X, y)
     fits = LOG[-3:]
     assert [entry[:4] for entry in fits] == [(1.0, 1e-6, None, sign) for sign in (-1.0, 1.0, -2.0)]
-    seen = [{tuple(row) for row in entry[-1].whole()} for entry in fits]
+    seen = [{tuple(row) for row in entry[-1].read_features()} for entry in fits]
     assert all(80 < len(block) < 220 for block in seen)
     assert sum(map(len, seen)) == len(set().union(*seen)) < 520
 
@@ -241,7 +241,9 @@ def test_what_is_kept_for_a_last_fit_on_all_rows():
     found = search(refit=0.25, ledger=ledger).fit(X, y)
     first, last = LOG[-4:-1], LOG[-1]
     assert all(entry[0] == pytest.approx(0.75, rel=1e-9) and entry[0] < 0.75 for entry in first)
-    assert last[:2] == (0.25, 0.25e-6) and len(last[-1].whole()) == 600 and last[3] == found.best_params_["sign"]
+    assert (
+        last[:2] == (0.25, 0.25e-6) and len(last[-1].read_features()) == 600 and last[3] == found.best_params_["sign"]
+    )
     assert first[0][0] + last[0] <= 1.0 and first[0][1] + last[1] <= 1e-6 and len(ledger.entries) == 1
     assert "then fitted on all" in found.release_.notes[-1]
 

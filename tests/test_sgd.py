@@ -414,7 +414,7 @@ def test_the_gradient_is_that_of_the_loss_each_row_clipped_by_itself(loss):
     theta, clip = rng.normal(0, 2, design.shape), 0.3
     mapped = Batch(design.polar(Batch(X)), y)
     query = design.sum_gradients(theta, clip)
-    total = np.ldexp(query(mapped).astype(float), query.exponent(query.widths(Batch(mapped.X[:0], y[:0])))) * UNIT
+    total = np.ldexp(query(mapped).astype(float), query.exponent(query.read_widths(Batch(mapped.X[:0], y[:0])))) * UNIT
     rows = np.column_stack([np.ones(200), X]) / 2
     slope = loss.slope((rows @ theta).T, y).T
     each = rows[:, :, None] * slope[:, None, :]
@@ -452,7 +452,7 @@ def test_a_row_is_its_own_whatever_the_batch_and_wherever_it_is_kept():
     assert np.array_equal(whole, held.sum(query))
     one_by_one = sum(Memory(X[i : i + 1], y[i : i + 1]).map(design.polar).sum(query) for i in range(300))
     assert np.array_equal(whole, one_by_one)
-    limit = query.sensitivity(query.widths(lazy.make_empty_batch()), "add-remove")
+    limit = query.sensitivity(query.read_widths(lazy.make_empty_batch()), "add-remove")
     for i in range(300):
         image = Memory(X[i : i + 1], y[i : i + 1]).map(design.polar).sum(query)
         assert sum(int(entry) ** 2 for entry in image.ravel()) <= limit**2
@@ -467,7 +467,7 @@ def test_stating_what_is_on_the_grid_changes_nothing():
     stated = design.grid_directions(Batch(mapped, y.astype(float)))
     assert np.array_equal(stated, GRID.quantise(mapped[:, :-1], 2)[0])
     query = design.sum_gradients(np.zeros(design.shape), 0.2)
-    assert query.lattices((4, 1))[0] == GRID and query.coarser(1000.0, (4, 1)) == query
+    assert query.choose_lattices((4, 1))[0] == GRID and query.coarsen_grid(1000.0, (4, 1)) == query
 
 
 # Schedules and steps ----------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ from discreet.curator import Curator
 from discreet.documents import values as documents
 from discreet.engines.memory import Memory
 from discreet.engines.spark import from_spark, is_spark
-from discreet.engines.spark.failures import _loggers, guarded, reason_of
-from discreet.engines.spark.tasks import Count, Sum, Tally, sent
+from discreet.engines.spark.failures import _find_loggers, find_reason, run_on_spark
+from discreet.engines.spark.tasks import Count, Sum, Tally, make_worker
 from discreet.errors import EngineError, ReadError
 from discreet.mechanisms.coins import Coins
 from discreet.models import LinearRegression, LogisticRegression
@@ -178,7 +178,7 @@ def test_several_sums_are_read_at_once(visits, frame):
     there = from_spark(visits, "cost", FEATURES).sum(sums[0])
     here = Memory(frame[FEATURES], frame.cost).sum(sums[1])
     assert same(there, here)
-    assert [part.shape for part in sums[0].apart(there)] == [(3, 3), (2,)]
+    assert [part.shape for part in sums[0].split_total(there)] == [(3, 3), (2,)]
 
 
 def first_cell():
@@ -488,27 +488,27 @@ def test_a_failing_plan_prints_nothing_of_rows(spark, visits, capfd):
             from_spark(broken.filter("a > 0"), "cost").count_replace_one()
         printed = "".join(capfd.readouterr())
         assert not any(word in printed for word in ("SECRET", "yes", "CAST_INVALID_INPUT"))
-    loggers = _loggers()
+    loggers = _find_loggers()
     assert len(loggers) == 4 and not any(logger.filters for logger in loggers)
 
 
 def test_loggers_are_silent_only_meanwhile():
     pytest.importorskip("pyspark")
     seen = []
-    logger = _loggers()[-1]
+    logger = _find_loggers()[-1]
     handler = logging.Handler()
     handler.emit = seen.append
     logger.addHandler(handler)
 
     def work():
-        guarded(None, lambda: logger.error("within"))  # the end of an inner one is not the end of this
+        run_on_spark(None, lambda: logger.error("within"))  # the end of an inner one is not the end of this
         logger.error("within")
 
     kept, logger.handlers = logger.handlers, [handler]
     try:
-        guarded(None, work)
+        run_on_spark(None, work)
         with pytest.raises(EngineError):
-            guarded(None, lambda: logger.error("within") or 1 / 0)
+            run_on_spark(None, lambda: logger.error("within") or 1 / 0)
         assert not seen
         logger.error("after")
         assert len(seen) == 1
@@ -568,19 +568,19 @@ class Huge:
 def test_totals_beyond_64_bits_are_exact():
     totals = [[1 << 70, -(1 << 66) - 1], [-(1 << 70) + 5, 3]]
     ask = Sum(outer(), (2,))
-    found = ask.whole([ask.partial(iter([Huge(total)])) for total in totals])
+    found = ask.combine_partials([ask.compute_partial(iter([Huge(total)])) for total in totals])
     assert found.tolist() == [5, -(1 << 66) + 2]
-    assert ask.partial(iter([])) is None and ask.whole([]).tolist() == [0, 0]
+    assert ask.compute_partial(iter([])) is None and ask.combine_partials([]).tolist() == [0, 0]
     tally = Tally()
-    twice = [tally.partial(iter([Huge(None), Huge(None)]))] * 2
-    assert tally.whole(twice) == {"a": 4, 0.1: 8, float("inf"): 12, 1 << 60: 4}
-    assert Count().whole([b"3", b"4"]) == 7
+    twice = [tally.compute_partial(iter([Huge(None), Huge(None)]))] * 2
+    assert tally.combine_partials(twice) == {"a": 4, 0.1: 8, float("inf"): 12, 1 << 60: 4}
+    assert Count().combine_partials([b"3", b"4"]) == 7
 
 
 def test_other_workers_say_so():
-    (record,) = sent(b"", "0.0.1")(iter([]))
+    (record,) = make_worker(b"", "0.0.1")(iter([]))
     assert record.to_pydict() == {"problem": [f"version {dc.__version__}"], "total": [None]}
-    (record,) = sent(b"cno_such_package\nthing\n.", dc.__version__)(iter([]))
+    (record,) = make_worker(b"cno_such_package\nthing\n.", dc.__version__)(iter([]))
     assert record.to_pydict() == {"problem": ["module no_such_package"], "total": [None]}
 
 
@@ -597,7 +597,7 @@ def test_other_workers_say_so():
     ],
 )
 def test_failures_are_told_by_their_kind(said, reason):
-    assert reason_of(said) == reason
+    assert find_reason(said) == reason
 
 
 @pytest.mark.slow

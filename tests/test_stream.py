@@ -18,7 +18,7 @@ from discreet.checks.engines import check_engine
 from discreet.engines.memory import Memory
 from discreet.engines.stream import parallel, parquet, stream
 from discreet.engines.stream.parquet import Parquet
-from discreet.engines.stream.sources import opened, scan_csv, scan_parquet
+from discreet.engines.stream.sources import open_stream, scan_csv, scan_parquet
 from discreet.errors import EngineError, NotPrivateWarning
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
@@ -96,19 +96,19 @@ def open_source(name, folder, table, columns, target=None):
         return scan_csv([folder / "rows-0.csv", folder / "rows-1.csv.gz", folder / "rows-2.csv.zst"], target, columns)
     lazy = pl.scan_parquet(folder / "rows-*.parquet").select(wanted)
     if name == "polars":
-        return opened(lazy, target)
+        return open_stream(lazy, target)
     if name == "arrow":
-        return opened(table.select(wanted).to_arrow(), target)
+        return open_stream(table.select(wanted).to_arrow(), target)
     if name == "dataset":
         files = [str(folder / f"rows-{i}.parquet") for i in range(3)]
         return Narrow(ds.dataset(files), wanted, target)
     relation = duckdb.read_parquet([str(folder / f"rows-{i}.parquet") for i in range(3)])
-    return opened(relation.project(", ".join(wanted)), target)
+    return open_stream(relation.project(", ".join(wanted)), target)
 
 
 def Narrow(dataset, wanted, target):
     schema = pa.schema([dataset.schema.field(name) for name in wanted])
-    return opened(dataset.replace_schema(schema), target)
+    return open_stream(dataset.replace_schema(schema), target)
 
 
 def coins(seed=3):
@@ -239,7 +239,7 @@ def test_units_are_compared_by_value(tmp_path):
     pq.write_table(pa.table({"x": [4.0, 5], "u": pa.array([7.0, None])}), tmp_path / "b.parquet")
     pq.write_table(pa.table({"x": [6.0], "u": pa.array([True])}), tmp_path / "c.parquet")
     rows = scan_parquet(tmp_path, unit="u")
-    assert len(rows.index) == 4 and sorted(rows.index.counts) == [1, 1, 1, 2]
+    assert len(rows.unit_index) == 4 and sorted(rows.unit_index.counts) == [1, 1, 1, 2]
     assert rows.limit_rows_per_unit(1, coins()).count_replace_one() == 4
     units = np.array([7, big, big + 1, 7.0, None, True], dtype=object)
     here = Memory(np.arange(1.0, 7)[:, None], unit=units)
@@ -253,7 +253,7 @@ def test_units_of_text_in_dictionaries(tmp_path):
     pq.write_table(pa.table({"x": [1.0, 2, 3], "u": first, "k": first}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"x": [4.0, 5, 6], "u": second, "k": second}), tmp_path / "b.parquet")
     rows = scan_parquet(tmp_path, target="k", unit="u")
-    assert sorted(rows.index._known) == ["a", "b", "c"]
+    assert sorted(rows.unit_index._known) == ["a", "b", "c"]
     assert rows.count_labels() == {"a": 2, "b": 2, "c": 1}
 
 
@@ -293,8 +293,8 @@ def test_chunks_threads_and_order_change_nothing(folder, table, monkeypatch):
     here = Memory(table.select(FEATURES), table["cost"]).sample(0.5, coins()).sum(BOTH)
     for cells, cores in ((1 << 11, 1), (1 << 18, 1), (1 << 11, 2), (1 << 13, 7)):
         monkeypatch.setattr(stream, "CELLS", cells)
-        monkeypatch.setattr(parallel, "_cores", lambda cores=cores: cores)
-        monkeypatch.setattr("discreet.engines.stream.parquet._cores", lambda cores=cores: cores)
+        monkeypatch.setattr(parallel, "count_cores", lambda cores=cores: cores)
+        monkeypatch.setattr("discreet.engines.stream.parquet.count_cores", lambda cores=cores: cores)
         for source in ("parquet", "one row group", "csv", "arrow"):
             rows = open_source(source, folder, table, FEATURES, "cost").sample(0.5, coins())
             assert (rows.sum(BOTH) == here).all()
@@ -377,12 +377,12 @@ def test_what_is_no_number(folder, table):
     text.expect_types(labels=True)
     dates = pa.table({"x": [1.0], "day": pa.array([0], pa.date32())})
     with pytest.raises(TypeError, match="'day' is neither numbers nor text"):
-        opened(dates, "day")
+        open_stream(dates, "day")
     with pytest.raises(TypeError, match="'day' must be a column of its own"):
-        opened(dates, "x").assign_units("day")
+        open_stream(dates, "x").assign_units("day")
     with pytest.raises(TypeError, match="give its name"):
-        opened(dates, [1.0])
-    assert opened(np.ones((3, 2))) is None and opened(table) is None
+        open_stream(dates, [1.0])
+    assert open_stream(np.ones((3, 2))) is None and open_stream(table) is None
 
 
 def test_missing_files_and_columns(folder, tmp_path):
@@ -423,7 +423,7 @@ def test_csv_types(tmp_path):
     lines = ["x,u", *(f"{i},{i}" for i in range(700_000)), "0.5,7"]
     (tmp_path / "a.csv").write_text("\n".join(lines))
     rows = scan_csv(tmp_path / "a.csv", unit="u")
-    assert rows.count_replace_one() == 700_001 and len(rows.index) == 700_000
+    assert rows.count_replace_one() == 700_001 and len(rows.unit_index) == 700_000
     without = scan_csv(tmp_path / "a.csv", columns=["x"]).sum(PRODUCT)
     lines[-1] = "secret,7"
     (tmp_path / "b.csv").write_text("\n".join(lines))
@@ -461,7 +461,7 @@ def test_csv_truths_and_whole_numbers(tmp_path):
     lines = ["yes,k,n,u", *["true,True,1,7"] * 300_000, "false,FALSE,2,8", "maybe,maybe,maybe,maybe"]
     (tmp_path / "a.csv").write_text("\n".join(lines))
     rows = scan_csv(tmp_path / "a.csv", "k", ["yes", "n"], unit="u")
-    assert rows.count_labels() == {True: 300_000, False: 1} and len(rows.index) == 2
+    assert rows.count_labels() == {True: 300_000, False: 1} and len(rows.unit_index) == 2
     X = np.column_stack([np.r_[np.ones(300_000), 0], np.r_[np.ones(300_000), 2]])
     assert (scan_csv(tmp_path / "a.csv", columns=["yes", "n"]).sum(PRODUCT) == Memory(X).sum(PRODUCT)).all()
 
@@ -469,7 +469,7 @@ def test_csv_truths_and_whole_numbers(tmp_path):
 def test_csv_text_that_looks_missing_is_text(tmp_path):
     (tmp_path / "a.csv").write_text('x,k,u\n1,NA,null\n2,nan,null\n3,,NA\n4,"",\n5,b,\n')
     rows = scan_csv(tmp_path / "a.csv", "k", ["x"], unit="u")
-    assert rows.count_labels() == {"NA": 1, "nan": 1} and sorted(rows.index._known) == ["NA", "null"]
+    assert rows.count_labels() == {"NA": 1, "nan": 1} and sorted(rows.unit_index._known) == ["NA", "null"]
     assert scan_csv(tmp_path / "a.csv", "k", ["x"]).count_labels() == {"NA": 1, "nan": 1, "b": 1}
 
 
@@ -516,12 +516,12 @@ def test_small_row_groups_are_read_together(tmp_path, monkeypatch, checksums):
     for i, (start, stop) in enumerate(pairwise([0, 15_010, 15_013, 40_000])):
         some = pa.table({f"x{j}": X[start:stop, j] for j in range(3)})
         pq.write_table(some, tmp_path / f"{i}.parquet", row_group_size=97, write_page_checksum=checksums)
-    monkeypatch.setattr("discreet.engines.stream.parquet._cores", lambda: 2)
+    monkeypatch.setattr("discreet.engines.stream.parquet.count_cores", lambda: 2)
     rows, here = scan_parquet(tmp_path), Memory(X)
     assert (rows.sample(0.3, coins()).sum(PRODUCT) == here.sample(0.3, coins()).sum(PRODUCT)).all()
     for some, cells in ((40_000 // 8, parquet.SOME), (1000, 3000), (97, 1)):
         monkeypatch.setattr(parquet, "SOME", cells)
-        bundles = list(rows._source._bundles(3))
+        bundles = list(rows._source._bundle_groups(3))
         assert sum(one.rows for one in bundles) == 40_000 and max(one.rows for one in bundles) <= some
         assert bundles[0].place == 0 and all(b.place == a.place + a.rows for a, b in pairwise(bundles))
         assert len(bundles) < 3 * 40_000 / some  # at least about half of what they may hold
@@ -532,7 +532,7 @@ def test_row_groups_are_pieces_as_soon_as_there_is_one_for_each_core(tmp_path, m
     pq.write_table(pa.table({"x": np.arange(4000.0)}), tmp_path / "a.parquet", row_group_size=1000)
     source = Parquet(tmp_path / "a.parquet")
     for cores, apart in ((2, True), (4, True), (5, False)):
-        monkeypatch.setattr("discreet.engines.stream.parquet._cores", lambda cores=cores: cores)
+        monkeypatch.setattr("discreet.engines.stream.parquet.count_cores", lambda cores=cores: cores)
         pieces = list(source.iter_pieces(["x"], [], 100))
         assert all(isinstance(piece, parquet._Groups) for piece in pieces) is apart
         assert next(place for piece in pieces for place, _ in piece()) == 0
@@ -586,7 +586,7 @@ def test_files_that_change(tmp_path):
 def test_a_query_that_fails_shows_no_value():
     lazy = pl.LazyFrame({"x": ["1.5", "secret"]}).select(pl.col("x").cast(pl.Float64))
     with pytest.raises(EngineError, match=r"lazy polars frame cannot be read \(\w+\)") as error:
-        opened(lazy).sum(PRODUCT)
+        open_stream(lazy).sum(PRODUCT)
     assert "secret" not in str(error.value) and error.value.__suppress_context__
 
 
@@ -617,7 +617,7 @@ def test_nothing_is_told_of_rows(folder):
 
 def test_where_the_types_of_all_columns_are_stated_no_row_is_read_to_find_them(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("x,t,s\nwrong,true,1\n2,0,1\n3,maybe,2\n")
-    monkeypatch.setattr("discreet.engines.stream.csv._inferred", None)
+    monkeypatch.setattr("discreet.engines.stream.csv._infer_schema", None)
     types = {"x": "number", "t": "truth", "s": "text"}
     rows = scan_csv(tmp_path / "a.csv", columns=["x", "t"], types=types)
     assert [str(one.type) for one in rows._source.schema] == ["double", "bool", "string"]
@@ -642,7 +642,7 @@ def test_the_contract_of_engines(source, tmp_path):
             table.write_csv(f"{path}.csv")
             return scan_csv(f"{path}.csv", target, unit=unit)
         given = {"polars": table.lazy, "arrow": table.to_arrow, "duckdb": lambda: duckdb.from_arrow(table.to_arrow())}
-        rows = opened(given[source](), target)
+        rows = open_stream(given[source](), target)
         return rows if unit is None else rows.assign_units(unit)
 
     check_engine(make)

@@ -19,14 +19,14 @@ from discreet.audit import audit
 from discreet.checks import Asked, check_units, private_statistics
 from discreet.curator import Bound, Curator
 from discreet.engines.memory import Memory
-from discreet.engines.units import first_of_each, grouped, marks, shares, within
+from discreet.engines.units import clip_unit_sums, compute_unit_shares, mark_rows, number_units, select_first_rows
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.models import KernelRidge, LinearRegression, LogisticRegression, OnlineClassifier, PrivateSearchCV
 from discreet.models.linear import one_posterior_sample as posterior
 from discreet.query import Batch, BoundedSum, OneHot
 from discreet.query.images import Scaled
-from discreet.query.moment_sums import Powers
+from discreet.query.moment_sums import MomentSums
 from discreet.release import Release
 from discreet.stats import count, mean, sum
 
@@ -43,10 +43,10 @@ def coins(seed=1):
 
 def test_equal_units_are_one_whatever_their_type():
     for values in ([7, 7.0, True, 1, "7", None, np.nan], np.array([7, 7, 1, 1, -3, 2**60, 2**60 + 1])):
-        codes, names = grouped(values)
+        codes, names = number_units(values)
         assert codes[0] == codes[1] and codes[2] == codes[3] and codes[0] != codes[2] != codes[4]
         assert len(names) == len(np.unique(codes[codes >= 0]))
-    assert grouped([7, None, "7", np.nan])[0].tolist() == [0, -1, 1, -1]
+    assert number_units([7, None, "7", np.nan])[0].tolist() == [0, -1, 1, -1]
 
 
 @pytest.mark.parametrize(
@@ -62,28 +62,28 @@ def test_equal_units_are_one_whatever_their_type():
     ],
 )
 def test_a_unit_has_one_name_whatever_holds_it(make):
-    codes, names = grouped(make([5, 3, 5, 8]))
-    expected = {5: grouped([5])[1][0], 3: grouped([3])[1][0], 8: grouped([8])[1][0]}
+    codes, names = number_units(make([5, 3, 5, 8]))
+    expected = {5: number_units([5])[1][0], 3: number_units([3])[1][0], 8: number_units([8])[1][0]}
     for value, code in zip([5, 3, 5, 8], codes, strict=True):
         assert np.array_equal(names[code], expected[value])
 
 
 def test_text_and_numbers_have_different_names():
     strange = (b"1", date(2026, 1, 1), UUID(int=1), Decimal(1))
-    names = {bytes(grouped([value])[1][0]) for value in (1, "1", 0.5, "0.5", -1, 2**200, "é", *strange)}
+    names = {bytes(number_units([value])[1][0]) for value in (1, "1", 0.5, "0.5", -1, 2**200, "é", *strange)}
     assert len(names) == 11
-    assert grouped(np.array([b"a", b"b", b"a"]))[0].tolist() == [0, 1, 0]
+    assert number_units(np.array([b"a", b"b", b"a"]))[0].tolist() == [0, 1, 0]
     with pytest.raises(TypeError, match="datetime64"):
-        grouped(np.array(["2026-01-01"], "datetime64[D]"))
+        number_units(np.array(["2026-01-01"], "datetime64[D]"))
 
 
 def test_rows_have_one_mark_whatever_holds_them():
     x = np.array([1.0, -0.0, np.nan, 0.5, 1e300])
     as_objects = np.array([1, 0, None, 0.5, 1e300], object)
     nobody = np.zeros(5, np.uint64)
-    assert np.array_equal(marks([x, x], coins(), nobody), marks([as_objects, x], coins(), nobody))
-    assert len(set(marks([x], coins(), nobody).tolist())) == 5
-    assert len(marks([np.array(["a", 2**2000, None], object)], coins(), nobody[:3])) == 3
+    assert np.array_equal(mark_rows([x, x], coins(), nobody), mark_rows([as_objects, x], coins(), nobody))
+    assert len(set(mark_rows([x], coins(), nobody).tolist())) == 5
+    assert len(mark_rows([np.array(["a", 2**2000, None], object)], coins(), nobody[:3])) == 3
 
 
 # At most so many rows of each -------------------------------------------------------------------------
@@ -111,11 +111,11 @@ def test_what_is_kept_of_a_unit_depends_on_its_own_rows_alone():
     X, y, people = rows_of()
     some = people % 2 == 0
     key = coins()
-    words = key.look_up_unit_words(grouped(np.arange(90))[1])
-    mark = marks([*X.T, y], key, words[people])
-    among_all = first_of_each(people.astype(np.int64), mark, 2)
-    alone = marks([*X[some].T, y[some]], key, words[people[some]])
-    by_themselves = first_of_each(people[some].astype(np.int64), alone, 2)
+    words = key.look_up_unit_words(number_units(np.arange(90))[1])
+    mark = mark_rows([*X.T, y], key, words[people])
+    among_all = select_first_rows(people.astype(np.int64), mark, 2)
+    alone = mark_rows([*X[some].T, y[some]], key, words[people[some]])
+    by_themselves = select_first_rows(people[some].astype(np.int64), alone, 2)
     assert np.array_equal(among_all[some], by_themselves)
     order = np.random.default_rng(3).permutation(len(X))
     one, other = Memory(X, y, unit=people), Memory(X[order], y[order], unit=people[order])
@@ -133,7 +133,7 @@ def test_each_row_of_a_unit_is_as_likely_to_be_kept():
     All units hold the same four rows: what is kept of one says nothing of another.
     """
     X, people = np.tile([[0.25, 1.0], [0.25, 0.5], [0.0, 0.5], [1.0, 0.5]], (4000, 1)), np.repeat(np.arange(4000), 4)
-    kept = Memory(X, X[:, 0] + X[:, 1], unit=people).limit_rows_per_unit(1, coins()).targets()
+    kept = Memory(X, X[:, 0] + X[:, 1], unit=people).limit_rows_per_unit(1, coins()).read_targets()
     shares_of = [np.mean(kept == total) for total in (1.25, 0.75, 0.5, 1.5)]
     assert np.abs(np.array(shares_of) - 0.25).max() < 6 * np.sqrt(0.25 * 0.75 / 4000)
 
@@ -161,10 +161,10 @@ QUERIES = {
     "ℓ1": BoundedSum(lambda batch: batch.X, norm=1.0, order=1),
     "box": BoundedSum(lambda batch: batch.X, norm=1.0, box=True),
     "coarse": BoundedSum(lambda batch: batch.X, norm=1.0, bits=8),
-    "cells": BoundedSum(OneHot(lambda batch: np.where(batch.X[:, 0] > 0, 1, 0), 2)).divisible(),
-    "tables": BoundedSum(OneHot(lambda batch: np.where(batch.X > 0, 1, 0), 2, 3)).divisible(),
+    "cells": BoundedSum(OneHot(lambda batch: np.where(batch.X[:, 0] > 0, 1, 0), 2)).make_divisible(),
+    "tables": BoundedSum(OneHot(lambda batch: np.where(batch.X > 0, 1, 0), 2, 3)).make_divisible(),
     "target by cell": BoundedSum(OneHot(lambda batch: np.where(batch.X[:, 0] > 0, 1, 0), 2), lambda batch: batch.y),
-    "powers": Powers(Scaled.by(Bounds([-1.0] * 3, [1.0] * 3), False), lambda batch: batch.y),
+    "powers": MomentSums(Scaled.from_bounds(Bounds([-1.0] * 3, [1.0] * 3), False), lambda batch: batch.y),
     "whole": BoundedSum(lambda batch: batch.X, norm=1.0, whole=True),
 }
 same = lambda batch: batch.X  # noqa: E731
@@ -181,18 +181,18 @@ def test_the_rows_of_a_unit_add_no_more_than_one_row_may(rows, seed, name, scale
     query = QUERIES[name]
     unit = Memory(X, y, unit=np.zeros(rows, int), block=16).share_within_units()
     total = np.asarray(unit.sum(query))
-    limit = query.sensitivity(query.widths(unit.make_empty_batch()), "add-remove")
+    limit = query.sensitivity(query.read_widths(unit.make_empty_batch()), "add-remove")
     assert np.sum(np.abs(total.astype(object)) ** query.order) <= limit**query.order
-    if query.symmetric:
+    if query.is_symmetric:
         assert np.array_equal(total, total.T)
 
 
 def test_shares_of_a_unit_add_up_to_one_hardly_less():
     codes = np.repeat(np.arange(200), np.arange(200))
-    total = np.bincount(codes, shares(codes))[1:]
+    total = np.bincount(codes, compute_unit_shares(codes))[1:]
     assert np.all(total <= 1) and np.all(total >= 1 - 1e-9)
-    assert shares(np.array([0, -1])).tolist() == [1.0, 0.0]
-    assert within(np.array([0, 0]), np.array([1.0, 2.0]), 4).tolist() == [1.0, 1.0]
+    assert compute_unit_shares(np.array([0, -1])).tolist() == [1.0, 0.0]
+    assert clip_unit_sums(np.array([0, 0]), np.array([1.0, 2.0]), 4).tolist() == [1.0, 1.0]
 
 
 def test_a_unit_counts_once_by_its_mean_and_a_sum_by_its_sum():

@@ -107,7 +107,7 @@ class OneHotEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"X has {rows.width} features, but OneHotEncoder is expecting {self.n_features_in_} features."
             )
-        columns = zip(rows.whole().T, self.categories_, strict=True)
+        columns = zip(rows.read_features().T, self.categories_, strict=True)
         return np.hstack([codes_of(values, known)[:, None] == np.arange(len(known)) for values, known in columns]) * 1.0
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:

@@ -96,12 +96,12 @@ def check_hostile_rows(estimator: Any) -> None:
             assert np.isfinite(np.asarray(part.value, np.float64)).all(), "a value that is not finite left"
     y = _targets(estimator, y)
     for query in spy.queries[:: 1 + len(spy.queries) // 40]:  # of hundreds of steps, some
-        widths = query.widths(Batch(X[:0], y[:0]))
+        widths = query.read_widths(Batch(X[:0], y[:0]))
         limit = query.sensitivity(widths, "add-remove")
         for row in hostile(X.shape[1]):
             for target in (y[0], np.nan, np.inf, 1e308) if y.dtype.kind == "f" else y[:1]:
                 image = query(Batch(row, np.array([target])))
-                image = np.triu(image) if query.triangle and image.ndim == 2 else image
+                image = np.triu(image) if query.is_triangle and image.ndim == 2 else image
                 size = sum(abs(int(entry)) ** query.order for entry in image[image != 0])
                 assert size <= limit**query.order, "a row moved a query beyond its norm"
             together = query(Batch(np.asfortranarray(np.vstack([X[:7], row])), y[:8] * 0 + y[0]))

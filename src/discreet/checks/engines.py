@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.memory import Memory
-from discreet.engines.tables import Array
+from discreet.engines.tables import ArrayTable
 from discreet.errors import EngineError, NotSupported
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
@@ -144,7 +144,7 @@ def check_units_of_engine(make: Make) -> None:
                     f"not the {limit} rows of a unit that rank first",
                 )
             shared = rows.share_within_units()
-            _same(shared, memory.share_within_units(), query.divisible(), "units do not share as in memory")
+            _same(shared, memory.share_within_units(), query.make_divisible(), "units do not share as in memory")
         whole = BoundedSum(_features, norm=1.0, whole=True)
         _same(
             rows.share_within_units(), memory.share_within_units(), whole, "the sum of a unit is not clipped as a whole"
@@ -161,7 +161,7 @@ def check_naming_of_units(make: Make) -> None:
     _same(
         ours.share_within_units(),
         theirs.share_within_units(),
-        query.divisible(),
+        query.make_divisible(),
         "units that a method names do not share as in memory",
     )
     assert ours.count_replace_one() == theirs.count_replace_one(), "rows of units are counted otherwise"
@@ -240,7 +240,7 @@ def check_holding(make: Make) -> None:
     _same(
         people.share_within_units().hold_in_memory(),
         _memory(_table(), "cost", unit="person").share_within_units(),
-        queries[0].divisible(),
+        queries[0].make_divisible(),
         "rows that are held forget their units",
     )
     if not _refuses(rows.check_places):
@@ -398,11 +398,11 @@ def _only(columns: Columns, *others: str) -> Columns:
 
 
 def _memory(columns: Columns, target: str, labels: bool = False, unit: str | None = None) -> Memory:
-    X = Array(np.array([columns[name] for name in FEATURES], np.float64).T, FEATURES)
+    X = ArrayTable(np.array([columns[name] for name in FEATURES], np.float64).T, FEATURES)
     y = np.array(columns[target], object if labels else np.float64)
     if unit is None:
-        return Memory.of_table(X, y)
-    memory = Memory(X.block(0, len(X)), y, labels=labels, unit=np.array(columns[unit], object))
+        return Memory.from_table(X, y)
+    memory = Memory(X.read_block(0, len(X)), y, labels=labels, unit=np.array(columns[unit], object))
     memory.columns = FEATURES
     return memory
 

@@ -315,7 +315,7 @@ class Mapped:
 
     def widths(self, empty: Batch) -> tuple[int, int]:
         """The number of columns of each factor."""
-        return self.query.widths(self._mapped(empty))
+        return self.query.read_widths(self._mapped(empty))
 
     def _mapped(self, batch: Batch) -> Batch:
         for image in self.images:

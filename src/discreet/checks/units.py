@@ -158,8 +158,8 @@ def _check_moves(estimator: Any, group: int) -> None:
     for asked in recorder.seen[:: 1 + len(recorder.seen) // ASKED]:
         moved = np.asarray(asked.of(with_all) - asked.of(without))
         query = asked.query
-        moved = np.triu(moved) if query.triangle and moved.ndim == 2 else moved
-        widths = query.fixed or query.widths(asked.made(without).make_empty_batch())
+        moved = np.triu(moved) if query.is_triangle and moved.ndim == 2 else moved
+        widths = query.fixed or query.read_widths(asked.made(without).make_empty_batch())
         limit = group * query.sensitivity(widths, "add-remove")
         size = sum(abs(int(entry)) ** query.order for entry in moved.ravel())
         assert size <= limit**query.order, f"{MANY} rows of one unit moved {query.name!r} beyond what is paid for"

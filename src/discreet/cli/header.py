@@ -54,7 +54,7 @@ def header(path: str | Path) -> Header:
         return _checked(*_schema(path))
     if not name.endswith(TEXT):
         raise EngineError(f"{path.name!r} is neither CSV nor Parquet. Hint: {', '.join((*TEXT, *PARQUET))}.")
-    from discreet.engines.stream.files import header as first
+    from discreet.engines.stream.files import read_header as first
 
     names = first(str(path))
     return _checked(names, [""] * len(names))

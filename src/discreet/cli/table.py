@@ -127,14 +127,14 @@ def types(columns: Sequence[Column]) -> dict[str, str]:
 
 def cells(path: Path, names: Sequence[str], types: dict[str, str], progress: Progress = False) -> Iterator[Any]:
     """All rows of some columns, in order, some thousands at a time, each cell as it comes."""
-    from discreet.engines.arrow import objects
-    from discreet.engines.stream.pieces import read
+    from discreet.engines.arrow import read_objects
+    from discreet.engines.stream.pieces import read_pieces
     from discreet.engines.stream.source import Batches
 
     def work(batches: Batches) -> list[Any]:
-        return [objects(batch, list(names)) for _, batch in batches]
+        return [read_objects(batch, list(names)) for _, batch in batches]
 
-    for some in read(_source(path, types), (), list(names), ROWS, work, progress):
+    for some in read_pieces(_source(path, types), (), list(names), ROWS, work, progress):
         yield from some
 
 

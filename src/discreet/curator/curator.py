@@ -144,8 +144,8 @@ class Curator:
         query, widths = self.expect(query)
         self._refuse(query, widths, share, then)
         if self.sharing:
-            query = query.divisible()
-        return _Asked(query.coarser(size_of(event), widths), widths, share, event, then)
+            query = query.make_divisible()
+        return _Asked(query.coarsen_grid(size_of(event), widths), widths, share, event, then)
 
     def _answer(self, asked: _Asked) -> Release:
         query, widths, event, then = asked.query, asked.widths, asked.event, asked.then
@@ -156,11 +156,11 @@ class Curator:
         total = self._totals[query]
         if then is not None:
             total, sensitivity = then.apply(total, query, widths, budget.neighbours)
-        symmetric = query.symmetric and total.ndim == 2
-        triangle = symmetric and query.triangle
+        symmetric = query.is_symmetric and total.ndim == 2
+        triangle = symmetric and query.is_triangle
         counts = asked.share.kind == "counts"
         fine = max(0, FINE - math.frexp(size_of(event) * float(sensitivity))[1])
-        if counts and query.counts and isinstance(event, Pure):
+        if counts and query.is_count and isinstance(event, Pure):
             fine = 0  # whole noise on whole numbers; where units share, what they add is finer, and so is the noise
         grid = finer(total.astype(object) if triangle else total, fine)  # a triangle is put together from its entries
         noisy = self._adder.add(grid, sensitivity * (1 << fine), event, self._rng, symmetric, triangle, counts)
@@ -178,13 +178,13 @@ class Curator:
         """The query with the widths of its factors fixed, as a batch without rows has them: public, and free."""
         if query.fixed is not None and _strict(query, query.fixed):
             return query, query.fixed
-        widths = query.widths(self._rows.make_empty_batch())
+        widths = query.read_widths(self._rows.make_empty_batch())
         return replace(query, fixed=widths), widths
 
     def _refuse(self, query: BoundedSum, widths: tuple[int, int], share: Share, then: Lipschitz | None) -> None:
         """Raise what can be known to go wrong, before anything is charged."""
         event, counts = self.buys(share), share.kind == "counts"
-        if counts and not (query.counts and then is None):
+        if counts and not (query.is_count and then is None):
             raise ValueError("A share for counts buys numbers of rows: a OneHot alone, in a bounded sum.")
         if isinstance(event, Choice | Minimum):
             name = "choice" if isinstance(event, Choice) else "minimum"
@@ -247,7 +247,7 @@ class Curator:
             self._totals.update((query, self._rows.sum(query)) for query in new)
         elif new:
             together = Together(tuple(new))
-            self._totals.update(zip(new, together.apart(self._rows.sum(together)), strict=True))
+            self._totals.update(zip(new, together.split_total(self._rows.sum(together)), strict=True))
 
     def buys(self, share: Share) -> Event:
         """The event that a share pays for, as what one row may do: public, and free to ask.

@@ -37,7 +37,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "features.RandomFourierFeatures": ("features.fourier",),
     "features.RandomProjection": ("features.projection",),
     "features.Similarity": ("features.similarity",),
-    "images.Line": ("query.images", "images"),
+    "images.Line": ("query.images:LinearForm", "images"),
     "images.Mixed": ("query.images", "images"),
     "images.Scaled": ("query.images", "images"),
     "ledger.Detached": ("ledger.ledger", "ledger"),

@@ -25,7 +25,7 @@ class Coins(Protocol):
         """64 fair bits for each of the rows at places start .. stop-1."""
 
     def look_up_unit_words(self, names: NDArray[np.uint8]) -> NDArray[np.uint64]:
-        """64 fair bits for each unit, by its name (`units.grouped`)."""
+        """64 fair bits for each unit, by its name (`units.number_units`)."""
 
 
 class Rows(Protocol):

@@ -16,10 +16,10 @@ from discreet.labels import canonical, codes_of
 Kind = Literal["number", "text", "nothing", "other"]
 
 
-def kind(of: pa.DataType) -> Kind:
+def classify_type(of: pa.DataType) -> Kind:
     """What a column of this type holds; a dictionary, what its values are.
 
-    >>> kind(pa.int8()), kind(pa.dictionary(pa.int32(), pa.string())), kind(pa.date32())
+    >>> classify_type(pa.int8()), classify_type(pa.dictionary(pa.int32(), pa.string())), classify_type(pa.date32())
     ('number', 'text', 'other')
     """
     of = of.value_type if pa.types.is_dictionary(of) else of
@@ -31,17 +31,17 @@ def kind(of: pa.DataType) -> Kind:
     return "nothing" if types.is_null(of) else "other"
 
 
-def made_of(of: pa.DataType) -> type[bool] | type[float] | None:
+def find_arrow_label_type(of: pa.DataType) -> type[bool] | type[float] | None:
     """What labels of this type are made of, where that is not whole numbers or text.
 
-    >>> made_of(pa.bool_()), made_of(pa.float32()), made_of(pa.int8())
+    >>> find_arrow_label_type(pa.bool_()), find_arrow_label_type(pa.float32()), find_arrow_label_type(pa.int8())
     (<class 'bool'>, <class 'float'>, None)
     """
     of = of.value_type if pa.types.is_dictionary(of) else of
     return bool if pa.types.is_boolean(of) else float if pa.types.is_floating(of) else None
 
 
-class Room:
+class ReadBuffer:
     """A place for each thread to read features into, again and again: fresh memory would be slower."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Room:
         return np.asarray(held[:, :rows])
 
 
-def matrix(batch: pa.RecordBatch, names: Sequence[str], room: Room) -> NDArray[Any]:
+def read_matrix(batch: pa.RecordBatch, names: Sequence[str], room: ReadBuffer) -> NDArray[Any]:
     """Columns of numbers as one table of floats that lies column by column, missing values as NaN.
 
     Parameters
@@ -64,18 +64,18 @@ def matrix(batch: pa.RecordBatch, names: Sequence[str], room: Room) -> NDArray[A
     """
     values = room(len(names), batch.num_rows)
     for row, name in zip(values, names, strict=True):
-        _fill(row, batch.column(name))
+        _fill_numbers(row, batch.column(name))
     return values.T
 
 
-def numbers(column: pa.Array) -> NDArray[np.float64]:
+def read_numbers(column: pa.Array) -> NDArray[np.float64]:
     """A column of numbers as floats; missing values as NaN."""
     values = np.empty(len(column))
-    _fill(values, column)
+    _fill_numbers(values, column)
     return values
 
 
-def _fill(out: NDArray[np.float64], column: pa.Array) -> None:
+def _fill_numbers(out: NDArray[np.float64], column: pa.Array) -> None:
     if pa.types.is_null(column.type):
         out[:] = np.nan
         return
@@ -84,12 +84,12 @@ def _fill(out: NDArray[np.float64], column: pa.Array) -> None:
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     with np.errstate(all="ignore"):  # a warning would tell of a value
-        np.copyto(out, _plain(column), casting="unsafe")
+        np.copyto(out, _read_buffer(column), casting="unsafe")
     if column.null_count:
         out[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
 
 
-def _plain(column: pa.Array) -> NDArray[Any]:
+def _read_buffer(column: pa.Array) -> NDArray[Any]:
     """The values as they lie, with whatever lies where one is missing."""
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
@@ -98,7 +98,7 @@ def _plain(column: pa.Array) -> NDArray[Any]:
     return np.asarray(column.to_numpy())
 
 
-def objects(batch: pa.RecordBatch, names: Sequence[str]) -> NDArray[Any]:
+def read_objects(batch: pa.RecordBatch, names: Sequence[str]) -> NDArray[Any]:
     """Columns of anything, each value as it is."""
     table = np.empty((batch.num_rows, len(names)), dtype=object)
     for i, name in enumerate(names):
@@ -106,27 +106,27 @@ def objects(batch: pa.RecordBatch, names: Sequence[str]) -> NDArray[Any]:
     return table
 
 
-def labels(column: pa.Array) -> NDArray[Any]:
+def read_labels(column: pa.Array) -> NDArray[Any]:
     """A column of labels, each value as it is; None where it is missing."""
     values = np.empty(len(column), dtype=object)
     values[:] = column.to_pylist()
     return values
 
 
-def distinct(column: pa.Array) -> tuple[NDArray[np.intp], list[Any]]:
+def find_distinct(column: pa.Array) -> tuple[NDArray[np.intp], list[Any]]:
     """Codes into a list of values that differ, in their canonical form; the last of the list is None, for no value."""
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     values = coded.dictionary.to_pylist()
-    if not pa.types.is_integer(coded.type.value_type) and kind(coded.type) != "text":
+    if not pa.types.is_integer(coded.type.value_type) and classify_type(coded.type) != "text":
         values = [canonical(value) for value in values]
     codes = coded.indices
     codes = codes.cast(pa.int64()).fill_null(len(values)) if codes.null_count else codes
     return np.asarray(codes.to_numpy(zero_copy_only=False), np.intp), [*values, None]
 
 
-def places(column: pa.Array, classes: Sequence[Any]) -> NDArray[np.float64]:
+def encode_arrow_labels(column: pa.Array, classes: Sequence[Any]) -> NDArray[np.float64]:
     """The place of each label in a list of classes; NaN for any other."""
-    codes, values = distinct(column)
+    codes, values = find_distinct(column)
     known = np.empty(len(values), dtype=object)
     known[:] = values
     found = codes_of(known, classes)
@@ -134,10 +134,10 @@ def places(column: pa.Array, classes: Sequence[Any]) -> NDArray[np.float64]:
     return np.where(found < 0, np.nan, found)[codes]
 
 
-def tally(target: Any) -> Counter[Any]:
+def count_arrow_labels(target: Any) -> Counter[Any]:
     """How many rows hold each target, an Arrow column or an array; missing ones are left out."""
     if isinstance(target, pa.Array):
-        codes, values = distinct(target)
+        codes, values = find_distinct(target)
         rows = np.bincount(codes, minlength=len(values)).tolist()
     else:
         found, counts = np.unique(target, return_counts=True)

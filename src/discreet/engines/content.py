@@ -38,7 +38,7 @@ class Content:
         """
         if values.dtype.hasobject:
             for value in values.ravel():
-                form = _form(value)
+                form = _describe_value(value)
                 self._hash.update(len(form).to_bytes(8, "big") + form)
         else:
             self._hash.update(values.tobytes())
@@ -48,7 +48,7 @@ class Content:
         return self._hash.hexdigest()
 
 
-def _form(value: Any) -> bytes:
+def _describe_value(value: Any) -> bytes:
     """What can be told of an object: of a text or number all, else what kind it is (no statistic reads more of it)."""
     kind, form, told = type(value).__name__, canonical(value), ""
     try:

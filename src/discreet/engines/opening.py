@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.engines import BaseRows, Rows
 from discreet.engines.memory import Memory
-from discreet.engines.tables import apart
+from discreet.engines.tables import split_column
 from discreet.errors import NotSupported
 from discreet.labels import unit_name
 
@@ -35,12 +35,12 @@ def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False
     unit : who rows belong to: the name of a column, or, for rows in memory, a column of its own.
     """
     if is_lazy(X):
-        X, y = _opened(X, y), None
+        X, y = _open_table(X, y), None
     if not is_rows(X):
         if isinstance(y, str) and y in getattr(X, "columns", ()):
             if isinstance(unit, str) and unit == y:
                 raise ValueError(f"The column {y!r} is the target: it cannot be the unit too.")
-            X, y = apart(X, y)
+            X, y = split_column(X, y)
         elif isinstance(y, str):
             names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
             raise ValueError(
@@ -51,10 +51,10 @@ def as_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False
     if y is not None:
         raise ValueError("Rows behind an engine bring their own target: leave y out.")
     _refuse_incomplete(X)
-    return _of_units(X.expect_types(numeric=numeric, labels=labels), unit)
+    return _check_unit(X.expect_types(numeric=numeric, labels=labels), unit)
 
 
-def in_memory(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False) -> Memory:
+def as_memory_rows(X: Any, y: Any = None, *, numeric: bool = True, labels: bool = False) -> Memory:
     """Rows that need no protection, where they can be looked at: in memory. Options as in `as_rows`."""
     rows = as_rows(X, y, numeric=numeric, labels=labels)
     rows = rows if isinstance(rows, Memory) else rows.hold_in_memory()
@@ -74,7 +74,7 @@ def _refuse_incomplete(rows: Any) -> None:
         )
 
 
-def _of_units(rows: Rows, unit: Any) -> Rows:
+def _check_unit(rows: Rows, unit: Any) -> Rows:
     """The rows, belonging to this unit and no other."""
     told = rows.unit
     if told is unit or (isinstance(told, str) and told == unit):
@@ -89,7 +89,7 @@ def _of_units(rows: Rows, unit: Any) -> Rows:
     return rows.assign_units(unit)
 
 
-def _opened(X: Any, target: Any) -> Rows:
+def _open_table(X: Any, target: Any) -> Rows:
     """Rows of a table that lies elsewhere."""
     if target is not None and not isinstance(target, str):
         raise TypeError(f"The target of a {type(X).__name__} is one of its columns: give its name as y.")
@@ -97,9 +97,9 @@ def _opened(X: Any, target: Any) -> Rows:
         from discreet.engines.spark import from_spark
 
         return from_spark(X, target)
-    from discreet.engines.stream.sources import opened
+    from discreet.engines.stream.sources import open_stream
 
-    rows = opened(X, target)
+    rows = open_stream(X, target)
     if rows is None:
         raise TypeError(f"A {type(X).__name__} of {type(X).__module__} is no table that can be read.")
     return rows

@@ -14,7 +14,7 @@ from discreet.bounds import Bounds
 from discreet.engines.memory import Memory
 from discreet.preprocessing import BoundsScaler
 from discreet.query import Batch, Image
-from discreet.query.images import missing
+from discreet.query.images import find_missing
 
 
 class FixedFeatures(ClassNamePrefixFeaturesOutMixin, BoundsScaler):  # type: ignore[misc]
@@ -64,7 +64,7 @@ class FixedFeatures(ClassNamePrefixFeaturesOutMixin, BoundsScaler):  # type: ign
         if rows.width != self.n_features_in_:
             name = type(self).__name__
             raise ValueError(f"X has {rows.width} features, but {name} is expecting {self.n_features_in_} features.")
-        return rows.map(self.image_).whole()
+        return rows.map(self.image_).read_features()
 
     @property
     def out_bounds(self) -> Bounds:
@@ -104,7 +104,7 @@ class FixedFeatures(ClassNamePrefixFeaturesOutMixin, BoundsScaler):  # type: ign
 
 def lost(values: Any, batch: Batch) -> Any:
     """The values, NaN throughout for rows with something missing."""
-    values[missing(batch)] = np.nan
+    values[find_missing(batch)] = np.nan
     return values
 
 

@@ -75,7 +75,9 @@ class RandomFourierFeatures(FixedFeatures):
             frequencies = math.sqrt(2 * gamma) * rng.normal(size=shape)
         else:
             frequencies = gamma * rng.standard_cauchy(size=shape)
-        return Cosines(Mixed(Scaled.by(bounds, False), frequencies / (2 * math.pi)), rng.uniform(size=shape[1]))
+        return Cosines(
+            Mixed(Scaled.from_bounds(bounds, False), frequencies / (2 * math.pi)), rng.uniform(size=shape[1])
+        )
 
     def _reach(self, width: int | None) -> tuple[float, float]:
         reach = math.sqrt(2 / check_whole("RandomFourierFeatures", "n_components", self.n_components))

@@ -101,8 +101,10 @@ class LandmarkFeatures(FixedFeatures):
             similarity.ask(points[0])  # what is wrong with it shows here, at public points
         gram = similarity(points)
         whitener = _whitener(gram)
-        cube = Scaled.by(Bounds(-1, 1).matched(len(points)), False)
-        return Landmarked(Scaled.by(bounds, False), similarity, Mixed(cube, whitener), _ranges(gram @ whitener))
+        cube = Scaled.from_bounds(Bounds(-1, 1).matched(len(points)), False)
+        return Landmarked(
+            Scaled.from_bounds(bounds, False), similarity, Mixed(cube, whitener), _ranges(gram @ whitener)
+        )
 
     def _points(self, bounds: Bounds, rng: np.random.Generator) -> Floats:
         if self.landmarks is not None:

@@ -68,7 +68,7 @@ class RandomProjection(FixedFeatures):
         matrix: Floats = rng.normal(size=shape)
         matrix = matrix if self.entries == "gaussian" else np.where(matrix < 0, -1.0, 1.0)
         _, reach = self._reach(len(bounds.lower))
-        return Projected(Mixed(Scaled.by(bounds, False), matrix / math.sqrt(self.n_components)), reach)
+        return Projected(Mixed(Scaled.from_bounds(bounds, False), matrix / math.sqrt(self.n_components)), reach)
 
     def _reach(self, width: int | None) -> tuple[float, float]:
         if width is None:

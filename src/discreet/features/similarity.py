@@ -102,5 +102,5 @@ class Similarity:
 
     def _dots(self, x: Floats) -> Floats:
         width = x.shape[1]
-        cube = Scaled.by(Bounds(-1, 1).matched(width), False)
+        cube = Scaled.from_bounds(Bounds(-1, 1).matched(width), False)
         return Mixed(cube, self.points.T)(Batch(x))

@@ -63,17 +63,17 @@ def on_spark(
     | somebody is erased after the frame was made | it still yields their rows: make it again |
     | a source that changes between the two readings | rows that came meanwhile are not known to `find` |
     """
-    from discreet.engines.spark.failures import guarded  # what Spark says of a failure may hold values
+    from discreet.engines.spark.failures import run_on_spark  # what Spark says of a failure may hold values
     from discreet.pseudonyms.request import tell, warn
 
     worker = Worker.of(vault, version)
-    schema = guarded(dataframe, lambda: dataframe.schema)
+    schema = run_on_spark(dataframe, lambda: dataframe.schema)
     frames.check(list(schema.names), [role], vault.schema.fields, request.keep)
     rest = [name for name in schema.names if name not in role.identifiers]
     quasi = [] if crowd is None else chosen(crowd[1], rest)
     path = _path(dataframe, worker, request) or lent(vault, version, worker, request.who)
     task = _task(path, list(schema.names), role, quasi, request)
-    totals, ids = _told(guarded(dataframe, lambda: _asked(dataframe, task)), worker.keys)
+    totals, ids = _told(run_on_spark(dataframe, lambda: _asked(dataframe, task)), worker.keys)
     _refuse(totals, task)
     if crowd is not None:
         spark_crowd.check(_plain(dataframe), task, crowd[0], quasi)

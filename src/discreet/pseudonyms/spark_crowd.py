@@ -29,9 +29,9 @@ def check(plain: Any, task: Task, k: int, names: Sequence[str]) -> None:
     task : with the places of the quasi-identifiers.
     names : of the quasi-identifiers, for messages.
     """
-    from discreet.engines.spark.failures import guarded
+    from discreet.engines.spark.failures import run_on_spark
 
-    refuse(k, names, *guarded(plain, lambda: _counted(plain, task, k)))
+    refuse(k, names, *run_on_spark(plain, lambda: _counted(plain, task, k)))
 
 
 def _counted(plain: Any, task: Task, k: int) -> tuple[int, int, int]:

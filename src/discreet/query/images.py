@@ -40,55 +40,55 @@ class Scaled(Boxed):
     one: float = 1.0
 
     @classmethod
-    def by(cls, bounds: Bounds, intercept: bool) -> Scaled:
+    def from_bounds(cls, bounds: Bounds, intercept: bool) -> Scaled:
         """Features into [-1, 1]."""
         return cls(bounds, intercept, 1 / bounds.half, -bounds.centre / bounds.half)
 
-    def times(self, factor: float) -> Scaled:
+    def multiply(self, factor: float) -> Scaled:
         """The image times a number."""
         return replace(self, scale=self.scale * factor, shift=self.shift * factor, one=self.one * factor)
 
     def __call__(self, batch: Batch) -> Floats:
         """One vector per row."""
-        z = self._affine(batch, self.scale, self.shift, self.one)
-        np.copyto(z.T, np.nan, where=missing(batch))
+        z = self._scale_rows(batch, self.scale, self.shift, self.one)
+        np.copyto(z.T, np.nan, where=find_missing(batch))
         return z
 
-    def grid(self, batch: Batch, bits: int, bad: NDArray[np.bool_] | None = None) -> Floats:
+    def quantise_features(self, batch: Batch, bits: int, bad: NDArray[np.bool_] | None = None) -> Floats:
         """The same in whole numbers, in units of 2^-bits; zero for `bad` rows (those with something missing)."""
         unit = 2.0**bits
-        z = self._affine(batch, self.scale * unit, self.shift * unit, self.one * unit)
+        z = self._scale_rows(batch, self.scale * unit, self.shift * unit, self.one * unit)
         np.rint(z, out=z)
-        bad = missing(batch) if bad is None else bad
+        bad = find_missing(batch) if bad is None else bad
         if bad.any():
             np.copyto(z.T, 0.0, where=bad)
         return z
 
-    def width(self, batch: Batch) -> int:
+    def count_coordinates(self, batch: Batch) -> int:
         """Coordinates of a row's vector."""
         return int(self.intercept) + int(batch.X.shape[1])
 
-    def whole(self, batch: Batch, bits: int) -> Floats:
+    def quantise_rows(self, batch: Batch, bits: int) -> Floats:
         """`grid`, with rows zero where the target is missing, too."""
-        return self.grid(batch, bits, missing(batch) | batch.missing_targets)
+        return self.quantise_features(batch, bits, find_missing(batch) | batch.missing_targets)
 
     @lru_cache(maxsize=64)  # noqa: B019 - few images, each asked by every batch
-    def reach(self, bits: int) -> Floats:
-        """Of each coordinate of `grid` the most it can be: each step is monotone, so it is so at one of the bounds."""
+    def bound_coordinates(self, bits: int) -> Floats:
+        """The largest magnitude of each coordinate; each step is monotone, so it is reached at one of the bounds."""
         ends = Batch(np.stack([self.bounds.lower, self.bounds.upper]))
-        return np.asarray(np.abs(self.grid(ends, bits)).max(axis=0))
+        return np.asarray(np.abs(self.quantise_features(ends, bits)).max(axis=0))
 
-    def _affine(self, batch: Batch, scale: Floats, shift: Floats, one: float) -> Floats:
+    def _scale_rows(self, batch: Batch, scale: Floats, shift: Floats, one: float) -> Floats:
         # elementwise throughout, so that a row's image depends on that row alone, bit for bit; one coordinate after the
         # other in memory, as sums want them
         z = np.empty((self.intercept + batch.X.shape[1], len(batch)))
         z[: self.intercept] = one
         x = z[self.intercept :]
-        np.multiply(batch.make_once(_Same(self.bounds), lambda: self._clipped(batch)), scale[:, None], out=x)
+        np.multiply(batch.make_once(_Identity(self.bounds), lambda: self._clip_rows(batch)), scale[:, None], out=x)
         x += shift[:, None]
         return z.T
 
-    def _clipped(self, batch: Batch) -> Floats:
+    def _clip_rows(self, batch: Batch) -> Floats:
         rows, x = batch.X.T, np.empty(batch.X.shape[::-1])
         if not rows.flags.c_contiguous:
             np.copyto(x, rows)  # one coordinate after the other first: to clip across rows is slow
@@ -98,25 +98,25 @@ class Scaled(Boxed):
 
 
 @dataclass(frozen=True, eq=False)
-class _Same:
+class _Identity:
     """A key that stands for one object, and keeps it alive."""
 
     thing: object
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.thing is self.thing
+        return isinstance(other, _Identity) and other.thing is self.thing
 
     def __hash__(self) -> int:
         return id(self.thing)
 
 
-def missing(batch: Batch) -> NDArray[np.bool_]:
+def find_missing(batch: Batch) -> NDArray[np.bool_]:
     """Which rows have a feature that is not finite."""
-    found: NDArray[np.bool_] = batch.make_once("missing", lambda: _missing(batch))
+    found: NDArray[np.bool_] = batch.make_once("missing", lambda: _compute_missing(batch))
     return found
 
 
-def _missing(batch: Batch) -> NDArray[np.bool_]:
+def _compute_missing(batch: Batch) -> NDArray[np.bool_]:
     # what is not finite makes a sum that is not; so may numbers that are finite and large: those rows are looked at
     with np.errstate(all="ignore"):  # a warning would tell of a value
         found = ~np.isfinite(batch.X @ np.ones(batch.X.shape[1]))
@@ -126,7 +126,7 @@ def _missing(batch: Batch) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LinearForm:
     """The number θ·z for each row's vector z, added up in a fixed order."""
 
     image: Image
@@ -171,8 +171,8 @@ class Mixed:
 
     def __call__(self, batch: Batch) -> Floats:
         """One mixed row per row."""
-        x: Floats = batch.make_once((self.image, self.bits), lambda: self.image.grid(batch, self.bits))
+        x: Floats = batch.make_once((self.image, self.bits), lambda: self.image.quantise_features(batch, self.bits))
         product: Floats = x @ (self.matrix / self.unit)
         product *= self.unit * 2.0**-self.bits
-        np.copyto(product[:, 0], np.nan, where=missing(batch))
+        np.copyto(product[:, 0], np.nan, where=find_missing(batch))
         return product

@@ -44,7 +44,7 @@ class Total:
         return np.asarray(self._high.astype(object) * (1 << 32) + self._low.astype(object), dtype=object)
 
 
-def product(left: Floats, right: Floats, rows: int) -> Ints:
+def multiply_exactly(left: Floats, right: Floats, rows: int) -> Ints:
     """The product left @ right.T in exact integers: `rows` columns at a time keep every sum below 2^53."""
     if len(left) * len(right) <= 16:  # narrow: integers directly
         return np.asarray(left.astype(np.int64) @ right.astype(np.int64).T)

@@ -32,7 +32,7 @@ class Lipschitz:
 
     def check(self, query: BoundedSum) -> None:
         """Raise if this is not proved for such a sum."""
-        if not query.symmetric or query.order != 2:
+        if not query.is_symmetric or query.order != 2:
             raise ValueError(f"{self.name!r} is proved for sums of x x' bounded in ℓ2 only.")
 
     def apply(
@@ -48,12 +48,12 @@ class Lipschitz:
         return value, one + Fraction(math.ceil(slack))
 
 
-def _smallest(matrix: np.ndarray) -> float:
+def _find_smallest_eigenvalue(matrix: np.ndarray) -> float:
     return float(np.linalg.eigvalsh(matrix)[0])
 
 
 # LAPACK's symmetric eigensolver is backward stable: error <= p(d) u ‖A‖, p(d) modest; 16 d covers it and the projection
-smallest_eigenvalue = Lipschitz("smallest eigenvalue", _smallest, lambda d: 16 * d * 2.0**-53)
+smallest_eigenvalue = Lipschitz("smallest eigenvalue", _find_smallest_eigenvalue, lambda d: 16 * d * 2.0**-53)
 
 
 @dataclass(frozen=True)

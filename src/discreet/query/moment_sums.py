@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.budget import Neighbours
-from discreet.query.images import Scaled, missing
+from discreet.query.images import Scaled, find_missing
 from discreet.query.integer_sums import Floats, Ints, root_above
 from discreet.query.row_batch import Batch
 from discreet.query.sums import ROWS, BoundedSum
@@ -22,7 +22,7 @@ WEIGHT_BITS = 5
 
 
 @dataclass(frozen=True)
-class Powers(BoundedSum):
+class MomentSums(BoundedSum):
     """What to add up: (f·x, g·x², h·t, k·t²) over rows with features x and target t, all within [-1, 1].
 
     Without a target: (f·x, g·x²).
@@ -49,7 +49,7 @@ class Powers(BoundedSum):
             raise ValueError(f"The `weights` of powers are multiples of 1/32 from 0 to 32. Got {self.weights!r}.")
 
     @property
-    def _whole(self) -> list[int]:
+    def _whole_weights(self) -> list[int]:
         return [int(weight * (1 << WEIGHT_BITS)) for weight in self.weights]
 
     def exponent(self, widths: tuple[int, int]) -> int:
@@ -58,7 +58,7 @@ class Powers(BoundedSum):
 
     def sensitivity(self, widths: tuple[int, int], neighbours: Neighbours) -> Fraction:
         """How far the integer total can move between neighbours, in ℓ2, rounded up."""
-        f, g, h, k = self._whole
+        f, g, h, k = self._whole_weights
         far = 4 if neighbours == "replace-one" else 1  # numbers are 2 apart then, squares still 1
         of_target = 0 if self.right is None else far * h**2 + k**2
         squared = widths[0] * (far * f**2 + g**2) + of_target
@@ -72,18 +72,20 @@ class Powers(BoundedSum):
         top = 2.0**self.bits
         with np.errstate(all="ignore"):
             t = np.zeros(len(batch)) if self.right is None else np.rint(np.asarray(self.right(batch), np.float64) * top)
-            bad = missing(batch) | batch.missing_targets | ~np.isfinite(t)
-            x = self.left.grid(batch, self.bits, bad).T
+            bad = find_missing(batch) | batch.missing_targets | ~np.isfinite(t)
+            x = self.left.quantise_features(batch, self.bits, bad).T
             np.clip(x, -top, top, out=x)
             t = np.where(bad, 0.0, np.clip(t, -top, top))
-            sums = _sums(x, batch.share) + ([] if self.right is None else _sums(t[None], batch.share))
-        f, g, h, k = self._whole
+            sums = _sum_with_squares(x, batch.share) + (
+                [] if self.right is None else _sum_with_squares(t[None], batch.share)
+            )
+        f, g, h, k = self._whole_weights
         up = 1 << self.bits
         weighted = zip(sums, (f * up, g, h * up, k), strict=False)
         return np.concatenate([part.astype(np.int64) * weight for part, weight in weighted])
 
 
-def _sums(x: Floats, share: Floats | None) -> list[Floats]:
+def _sum_with_squares(x: Floats, share: Floats | None) -> list[Floats]:
     """The sums of whole numbers and of their squares; where rows have shares, each towards zero."""
     if share is None:
         return [x @ np.ones(x.shape[1]), np.einsum("ij,ij->i", x, x)]

@@ -61,19 +61,19 @@ class Boxed(ABC):
         """One vector per row."""
 
     @abstractmethod
-    def width(self, batch: Batch) -> int:
+    def count_coordinates(self, batch: Batch) -> int:
         """Coordinates of a row's vector."""
 
     @abstractmethod
-    def whole(self, batch: Batch, bits: int) -> Floats:
+    def quantise_rows(self, batch: Batch, bits: int) -> Floats:
         """The vectors in units of 2^-bits, rounded; zero for rows with something missing, the target too."""
 
     @abstractmethod
-    def reach(self, bits: int) -> Floats:
-        """Of each coordinate of `whole` the most it can be in magnitude, whatever the rows hold."""
+    def bound_coordinates(self, bits: int) -> Floats:
+        """Of each coordinate of `quantise_rows` the most it can be in magnitude, whatever the rows hold."""
 
 
-def rows_of(image: Image, batch: Batch) -> NDArray[Any]:
+def apply_image(image: Image, batch: Batch) -> NDArray[Any]:
     """What an image makes of each row."""
     values = np.asarray(image(batch))
     if values.ndim == 0 or len(values) != len(batch):

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from discreet.arguments import check_positive
 from discreet.budget import Neighbours
-from discreet.query.grid import Lattice, norms, width_of
-from discreet.query.integer_sums import Exact, Floats, Ints, product, root_above
-from discreet.query.row_batch import Batch, Boxed, Image, rows_of
+from discreet.query.grid import Lattice, compute_norms, read_width
+from discreet.query.integer_sums import Exact, Floats, Ints, multiply_exactly, root_above
+from discreet.query.row_batch import Batch, Boxed, Image, apply_image
 
 BITS = 23  # of a factor of up to 128 columns: 2 * 23 + log2(128) = 53
 EXACT = 1 << 53  # whole numbers up to here are exact in float64
@@ -41,9 +41,9 @@ class OneHot:
     size: int
     columns: int = 1
 
-    def read(self, batch: Batch) -> NDArray[Any]:
+    def read_codes(self, batch: Batch) -> NDArray[Any]:
         """The codes of a batch, one column per table."""
-        codes = rows_of(self.codes, batch)
+        codes = apply_image(self.codes, batch)
         if codes.shape[1:] != (self.columns,) and not (self.columns == 1 and codes.ndim == 1):
             raise ValueError(f"The codes of OneHot must be {self.columns} a row.")
         return codes.reshape(len(batch), self.columns)
@@ -110,77 +110,77 @@ class BoundedSum:
             raise ValueError("A bounded sum with a OneHot has no `box`: its cells are bounded already.")
 
     @property
-    def symmetric(self) -> bool:
+    def is_symmetric(self) -> bool:
         """Whether the image is x x'."""
         return self.right is self.left
 
     @property
-    def triangle(self) -> bool:
+    def is_triangle(self) -> bool:
         """Whether `sensitivity` is that of the upper triangle with its diagonal, of a symmetric image."""
-        return self.symmetric and self.order == 1
+        return self.is_symmetric and self.order == 1
 
-    def widths(self, empty: Batch) -> tuple[int, int]:
+    def read_widths(self, empty: Batch) -> tuple[int, int]:
         """The number of columns of each factor, learnt from a batch without rows."""
         with np.errstate(all="ignore"):
             if isinstance(self.left, OneHot):
-                self.left.read(empty)
+                self.left.read_codes(empty)
                 left = self.left.columns * self.left.size
             else:
-                left = width_of(rows_of(self.left, empty))
-            right = 1 if self.right is None else width_of(rows_of(self.right, empty))
+                left = read_width(apply_image(self.left, empty))
+            right = 1 if self.right is None else read_width(apply_image(self.right, empty))
         if right > WIDEST or (left > WIDEST and not isinstance(self.left, OneHot)) or left * right > LARGEST:
             raise ValueError(f"A bounded sum has at most {WIDEST} columns in a factor and {LARGEST} entries in all.")
         return left, right
 
-    def lattices(self, widths: tuple[int, int]) -> tuple[Lattice, Lattice]:
+    def choose_lattices(self, widths: tuple[int, int]) -> tuple[Lattice, Lattice]:
         """The grids of the two factors."""
-        left, right = self._norms()
+        left, right = self._split_norm()
         one = Lattice(0, 1)
         return (
-            one if isinstance(self.left, OneHot) else Lattice.of(left, self.bits, widths[0]),
-            one if self.right is None else Lattice.of(right, self.bits, widths[1]),
+            one if isinstance(self.left, OneHot) else Lattice.for_norm(left, self.bits, widths[0]),
+            one if self.right is None else Lattice.for_norm(right, self.bits, widths[1]),
         )
 
-    def _norms(self) -> tuple[float, float]:
+    def _split_norm(self) -> tuple[float, float]:
         if isinstance(self.left, OneHot):
             return 1.0, self.norm / self.left.columns ** (1 / self.order)
         left = self.norm if self.right is None else math.sqrt(self.norm)
-        left = left if self.left_norm is None or self.symmetric else self.left_norm
+        left = left if self.left_norm is None or self.is_symmetric else self.left_norm
         return left, self.norm / left
 
     def exponent(self, widths: tuple[int, int]) -> int:
         """The unit of the integer totals is 2^exponent."""
-        left, right = self.lattices(widths)
+        left, right = self.choose_lattices(widths)
         return left.exponent + right.exponent
 
     def sensitivity(self, widths: tuple[int, int], neighbours: Neighbours) -> Fraction:
         """How far the integer total can move between neighbours, in the norm of `order`, rounded up."""
-        left, right = self.lattices(widths)
-        if self.box and self.triangle:  # either relation: equality at x = (1, …, 1) against z = 0
+        left, right = self.choose_lattices(widths)
+        if self.box and self.is_triangle:  # either relation: equality at x = (1, …, 1) against z = 0
             return Fraction(widths[0] * (widths[0] + 1) // 2 * left.limit**2)
         squared = left.limit**2 * right.limit**2
         if self.box:
             squared *= (widths[0] * widths[1]) ** (2 if self.order == 1 else 1)
         if isinstance(self.left, OneHot):
             squared *= self.left.columns**2 if self.order == 1 else self.left.columns
-        if neighbours == "replace-one" and not self._single:
-            squared *= 2 if self.order == 2 and self._acute else 4
+        if neighbours == "replace-one" and not self._is_single_count:
+            squared *= 2 if self.order == 2 and self._has_acute_images else 4
         return root_above(squared)
 
     @property
-    def counts(self) -> bool:
+    def is_count(self) -> bool:
         """Whether the total is one of whole rows, or units: each adds ones."""
         return isinstance(self.left, OneHot) and self.right is None
 
     @property
-    def _single(self) -> bool:
+    def _is_single_count(self) -> bool:
         # a count: a row adds 0 or 1, and so does the one that takes its place
         return isinstance(self.left, OneHot) and self.right is None and self.left.size == self.left.columns == 1
 
     @property
-    def _acute(self) -> bool:
+    def _has_acute_images(self) -> bool:
         # images whose inner products are never negative: ‖u - v‖² <= ‖u‖² + ‖v‖²
-        return self.symmetric or self.counts
+        return self.is_symmetric or self.is_count
 
     def __call__(self, batch: Batch) -> Ints:
         """The total of a batch of at most `ROWS` rows, exact, in units of 2^exponent."""
@@ -188,82 +188,87 @@ class BoundedSum:
             raise ValueError(f"A batch has at most {ROWS} rows.")
         with np.errstate(all="ignore"):
             if isinstance(self.left, OneHot):
-                return self._tabulate(self.left, batch)
-            shape = self._shape(batch)
-            b = None if self.right is None or self.symmetric else rows_of(self.right, batch)
-            other = shape if self.symmetric else () if b is None else b.shape[1:]
-            grid_a, grid_b = self.lattices(self._same((math.prod(shape), math.prod(other))))
-            left, shrunk = self._left(grid_a, batch)
+                return self._tabulate_codes(self.left, batch)
+            shape = self._find_left_shape(batch)
+            b = None if self.right is None or self.is_symmetric else apply_image(self.right, batch)
+            other = shape if self.is_symmetric else () if b is None else b.shape[1:]
+            grid_a, grid_b = self.choose_lattices(self._check_widths((math.prod(shape), math.prod(other))))
+            left, shrunk = self._quantise_left(grid_a, batch)
             if self.joint and b is not None:
                 b = b * (shrunk if b.ndim == 1 else shrunk[:, None])
             if self.about is not None and b is not None:
-                b = b - grid_a.slope(self.about).line(left)
-            right = left if self.symmetric else self._right(b, grid_b, len(batch))
+                b = b - grid_a.quantise_coefficients(self.about).multiply_rows(left)
+            right = left if self.is_symmetric else self._quantise_right(b, grid_b, len(batch))
             if batch.share is not None:
-                left, right = _shared(left, right, batch.share)
-            total = product(left, right, min(ROWS, EXACT // (grid_a.limit * grid_b.limit)))
+                left, right = _apply_shares(left, right, batch.share)
+            total = multiply_exactly(left, right, min(ROWS, EXACT // (grid_a.limit * grid_b.limit)))
         return total.reshape(shape + other)
 
-    def sizes(self, batch: Batch) -> Floats:
+    def compute_row_norms(self, batch: Batch) -> Floats:
         """Of each row of a `whole` sum its norm on the grid, rounded up: what adds up over the rows of a unit."""
         with np.errstate(all="ignore"):
-            grid, _ = self.lattices(self._same((math.prod(self._shape(batch)), 1)))
-            size = norms(self._left(grid, batch)[0], self.order)
+            grid, _ = self.choose_lattices(self._check_widths((math.prod(self._find_left_shape(batch)), 1)))
+            size = compute_norms(self._quantise_left(grid, batch)[0], self.order)
         return np.asarray(np.ceil(size * (1 + 2.0**-40)))
 
-    def divisible(self) -> BoundedSum:
+    def make_divisible(self) -> BoundedSum:
         """The same sum on a grid where a row can be shared out: the 1 of a count becomes a factor of its own."""
         if isinstance(self.left, OneHot) and self.right is None:
-            return replace(self, right=_one, norm=self.left.columns ** (1 / self.order))
+            return replace(self, right=_make_ones, norm=self.left.columns ** (1 / self.order))
         return self
 
-    def _shape(self, batch: Batch) -> tuple[int, ...]:
+    def _find_left_shape(self, batch: Batch) -> tuple[int, ...]:
         """What the left factor is for one row: a value, or a vector of so many."""
         if isinstance(self.left, Boxed):
-            return (self.left.width(batch),)
-        values = self._values(batch)
-        width_of(values)
+            return (self.left.count_coordinates(batch),)
+        values = self._read_left(batch)
+        read_width(values)
         return values.shape[1:]
 
-    def _values(self, batch: Batch) -> NDArray[Any]:
+    def _read_left(self, batch: Batch) -> NDArray[Any]:
         image = self.left
         assert not isinstance(image, OneHot)
-        values: NDArray[Any] = batch.make_once(image, lambda: rows_of(image, batch))
+        values: NDArray[Any] = batch.make_once(image, lambda: apply_image(image, batch))
         return values
 
-    def _left(self, grid: Lattice, batch: Batch) -> tuple[Floats, Floats]:
+    def _quantise_left(self, grid: Lattice, batch: Batch) -> tuple[Floats, Floats]:
         """The left factor on its grid, and by what each row was multiplied to fit."""
 
         def make() -> tuple[Floats, Floats]:
             image, bits = self.left, -grid.exponent
-            if isinstance(image, Boxed) and self.order == 2 and not self.box and grid.holds(image.reach(bits)):
-                return image.whole(batch, bits).T, np.ones(len(batch))  # no row can be too long
-            return grid.quantise(self._values(batch), self.order, self.box, batch.missing_targets)
+            if (
+                isinstance(image, Boxed)
+                and self.order == 2
+                and not self.box
+                and grid.fits_limit(image.bound_coordinates(bits))
+            ):
+                return image.quantise_rows(batch, bits).T, np.ones(len(batch))  # no row can be too long
+            return grid.quantise(self._read_left(batch), self.order, self.box, batch.missing_targets)
 
         made: tuple[Floats, Floats] = batch.make_once((self.left, grid, self.order, self.box), make)
         return made
 
-    def _right(self, values: NDArray[Any] | None, grid: Lattice, rows: int) -> Floats:
+    def _quantise_right(self, values: NDArray[Any] | None, grid: Lattice, rows: int) -> Floats:
         return np.ones((1, rows)) if values is None else grid.quantise(values, self.order, self.box)[0]
 
-    def _same(self, widths: tuple[int, int]) -> tuple[int, int]:
+    def _check_widths(self, widths: tuple[int, int]) -> tuple[int, int]:
         if self.fixed not in (None, widths):
             raise ValueError("A factor of a bounded sum must have the same width for every batch.")
         return widths
 
-    def _tabulate(self, table: OneHot, batch: Batch) -> Ints:
-        codes = table.read(batch)
+    def _tabulate_codes(self, table: OneHot, batch: Batch) -> Ints:
+        codes = table.read_codes(batch)
         there = (codes >= 0) & (codes < table.size) & ~batch.missing_targets[:, None]
         cells = np.where(there, codes, table.size).astype(np.intp)
         if self.right is None:
             if batch.share is not None:
-                raise ValueError("A count is shared out as `divisible` makes it.")
+                raise ValueError("A count cannot be shared among the rows of a unit: call `make_divisible` first.")
             weights: list[Floats | None] = [None]
             tail: tuple[int, ...] = ()
         else:
-            b = rows_of(self.right, batch)
-            self._same((table.columns * table.size, width_of(b)))
-            right = self.lattices((1, width_of(b)))[1].quantise(b, self.order)[0]
+            b = apply_image(self.right, batch)
+            self._check_widths((table.columns * table.size, read_width(b)))
+            right = self.choose_lattices((1, read_width(b)))[1].quantise(b, self.order)[0]
             weights = list(right if batch.share is None else np.trunc(right * batch.share))
             tail = b.shape[1:]
         counts = [
@@ -273,7 +278,7 @@ class BoundedSum:
         total = np.asarray(counts).astype(np.int64).swapaxes(1, 2)
         return total.reshape(((table.columns,) if table.columns > 1 else ()) + (table.size, *tail))
 
-    def coarser(self, noise: float, widths: tuple[int, int]) -> BoundedSum:
+    def coarsen_grid(self, noise: float, widths: tuple[int, int]) -> BoundedSum:
         """The same sum on a grid whose unit is at least 2^-50 of noise of `noise` sensitivities: all samplers need."""
         query = self
         while query.bits > 8 and float(query.sensitivity(widths, "add-remove")) * noise > 2.0**50:
@@ -294,18 +299,18 @@ class Together:
         self._shapes[:] = [total.shape for total in totals]
         return np.concatenate([total.ravel() for total in totals])
 
-    def apart(self, total: Exact) -> list[Exact]:
+    def split_total(self, total: Exact) -> list[Exact]:
         """Each query's own total, out of the one of all."""
         sizes = [math.prod(shape) for shape in self._shapes]
         parts = [total[end - size : end] for end, size in zip(accumulate(sizes), sizes, strict=True)]
         return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
 
 
-def _one(batch: Batch) -> Floats:
+def _make_ones(batch: Batch) -> Floats:
     return np.ones(len(batch))
 
 
-def _shared(left: Floats, right: Floats, share: Floats) -> tuple[Floats, Floats]:
+def _apply_shares(left: Floats, right: Floats, share: Floats) -> tuple[Floats, Floats]:
     """Factors of rows that count for a share each; towards zero, so that no coordinate grows by rounding."""
     if right is left:
         root = np.where(share >= 1, 1.0, np.sqrt(share) * (1 - 2.0**-40))

@@ -36,25 +36,25 @@ _changing = threading.Lock()
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def _silence_logs() -> Iterator[None]:
     """Nothing of what Spark says is logged meanwhile; a filter for each call: threads do not end each other's."""
 
-    def nothing(record: logging.LogRecord) -> bool:
+    def drop_record(record: logging.LogRecord) -> bool:
         return False
 
-    loggers = _loggers()
+    loggers = _find_loggers()
     with _changing:
         for logger in loggers:
-            logger.filters = [*logger.filters, nothing]
+            logger.filters = [*logger.filters, drop_record]
     try:
         yield
     finally:
         with _changing:
             for logger in loggers:
-                logger.filters = [one for one in logger.filters if one is not nothing]
+                logger.filters = [one for one in logger.filters if one is not drop_record]
 
 
-def _loggers() -> list[logging.Logger]:
+def _find_loggers() -> list[logging.Logger]:
     found = [logging.getLogger(name) for name in _WIRE]
     try:
         of = import_module("pyspark.logger").PySparkLogger.getLogger  # of a class of its own: pyspark is to make them
@@ -63,25 +63,25 @@ def _loggers() -> list[logging.Logger]:
     return [*found, *map(of, _LOGGERS)]
 
 
-def guarded(dataframe: Any, work: Callable[[], Any]) -> Any:
+def run_on_spark(dataframe: Any, work: Callable[[], Any]) -> Any:
     """What Spark's work comes to; a failure of it told in words of ours, and nothing else kept."""
     try:
-        with _silence():
+        with _silence_logs():
             return work()
     except EngineError:
         raise
     except Exception as error:
-        reason = "stopped" if _stopped(dataframe) else reason_of(str(error))
-    raise problem(reason)
+        reason = "stopped" if _is_stopped(dataframe) else find_reason(str(error))
+    raise make_error(reason)
 
 
-def problem(reason: str) -> EngineError:
+def make_error(reason: str) -> EngineError:
     """The error for a reason: its kind, and a name that belongs to it."""
     kind, _, name = reason.partition(" ")
     return EngineError(_PROBLEMS[kind].format(name, ours=discreet.__version__))
 
 
-def reason_of(text: str) -> str:
+def find_reason(text: str) -> str:
     """The kind of failure that Spark's words are of."""
     for reason, marks in (
         ("python", ("PYTHON_VERSION_MISMATCH",)),
@@ -101,7 +101,7 @@ def reason_of(text: str) -> str:
     return f"task {failed[1]}" if failed else "job"
 
 
-def _stopped(dataframe: Any) -> bool:
+def _is_stopped(dataframe: Any) -> bool:
     if getattr(dataframe, "_jdf", None) is None:
         return False
     try:

@@ -17,10 +17,10 @@ from urllib.parse import unquote, urlsplit
 
 import discreet
 from discreet.engines import BaseRows, Coins
-from discreet.engines.spark.failures import guarded, problem
-from discreet.engines.spark.tasks import Ask, Count, Step, Sum, Tally, Task, sent
+from discreet.engines.spark.failures import make_error, run_on_spark
+from discreet.engines.spark.tasks import Ask, Count, MethodCall, PartitionTask, Sum, Tally, make_worker
 from discreet.engines.stream.files import Stamp
-from discreet.engines.stream.roles import listed
+from discreet.engines.stream.roles import refuse_single_text
 from discreet.errors import EngineError, NotSupported
 from discreet.query import Batch, BoundedSum, Exact, Image, Together
 
@@ -72,14 +72,14 @@ def from_spark(
     >>> import discreet as dc  # doctest: +SKIP
     >>> LinearRegression(epsilon=1.0).fit(dc.from_spark(spark.table("visits"), target="cost"))  # doctest: +SKIP
     """
-    listed(columns)
-    fields = guarded(dataframe, lambda: dataframe.schema.fields)
+    refuse_single_text(columns)
+    fields = run_on_spark(dataframe, lambda: dataframe.schema.fields)
     names = tuple(one.name for one in fields)
     wanted = [*(names if columns is None else columns)]
     if target is not None:
         wanted = [name for name in wanted if name != target] if columns is None else wanted
         wanted.append(target)
-    _check(names, wanted)
+    _check_columns(names, wanted)
     kinds = tuple(one.dataType.typeName() for one in fields)
     last = None if target is None else names.index(target)
     features = tuple(names.index(name) for name in (wanted if target is None else wanted[:-1]))
@@ -89,7 +89,7 @@ def from_spark(
     return rows if unit is None else rows.assign_units(unit)
 
 
-def _check(names: tuple[str, ...], wanted: list[str]) -> None:
+def _check_columns(names: tuple[str, ...], wanted: list[str]) -> None:
     unknown = [name for name in wanted if name not in names]
     if unknown:
         raise ValueError(f"There are no columns {unknown}. There are: {list(names)}.")
@@ -109,19 +109,19 @@ class _Source:
     target: int | None
     unit: int | None = None
     numeric: bool = True
-    made: dict[tuple[bool, bool], Any] = field(default_factory=dict, init=False, compare=False)
+    selections: dict[tuple[bool, bool], Any] = field(default_factory=dict, init=False, compare=False)
 
     @property
-    def text(self) -> bool:
+    def has_text_target(self) -> bool:
         """Whether the target is text."""
         return self.target is not None and self.kinds[self.target] in TEXTS
 
-    def of(self, features: tuple[int, ...], numeric: bool, unit: int | None) -> _Source:
+    def with_roles(self, features: tuple[int, ...], numeric: bool, unit: int | None) -> _Source:
         """The same with other features: numbers, unless they need not be, and are not."""
         numbers = all(self.kinds[i] in NUMBERS for i in features)
         return replace(self, features=features, numeric=numeric or numbers, unit=unit)
 
-    def check(self) -> None:
+    def check_types(self) -> None:
         """Refuse features that are no numbers, nor text where that will do."""
         fine = NUMBERS if self.numeric else NUMBERS | TEXTS
         bad = [f"{self.names[i]} ({self.kinds[i]})" for i in self.features if self.kinds[i] not in fine]
@@ -131,18 +131,18 @@ class _Source:
                 "categories in Spark; a column that says which unit a row belongs to is given as unit=..."
             )
 
-    def selected(self, labels: bool, places: bool) -> Any:
+    def select_columns(self, labels: bool, places: bool) -> Any:
         """Features as doubles, then the target, the unit, and the places, of those that there are; no job yet."""
-        if (labels, places) not in self.made:
-            self.made[labels, places] = self._selected(labels, places)
-        return self.made[labels, places]
+        if (labels, places) not in self.selections:
+            self.selections[labels, places] = self._build_selection(labels, places)
+        return self.selections[labels, places]
 
-    def _selected(self, labels: bool, places: bool) -> Any:
+    def _build_selection(self, labels: bool, places: bool) -> Any:
         # plain names: dots, letters of either case, and names that occur twice elsewhere then do not matter
         frame = self.dataframe.toDF(*(f"c{i}" for i in range(len(self.names))))
-        columns = [f"{self._cell(i, not self.numeric)} as x{j}" for j, i in enumerate(self.features)]
+        columns = [f"{self._cell_expression(i, not self.numeric)} as x{j}" for j, i in enumerate(self.features)]
         if self.target is not None:
-            columns.append(f"{self._cell(self.target, labels)} as y")
+            columns.append(f"{self._cell_expression(self.target, labels)} as y")
         if self.unit is None:
             return frame.selectExpr(*columns, *(["monotonically_increasing_id() as place"] if places else []))
         frame = frame.filter(f"c{self.unit} is not null")
@@ -150,26 +150,26 @@ class _Source:
             frame = frame.filter(f"not isnan(c{self.unit})")
         return frame.selectExpr(*columns, f"c{self.unit} as unit").repartition("unit")  # a unit's rows in one task
 
-    def _cell(self, place: int, raw: bool) -> str:
+    def _cell_expression(self, place: int, raw: bool) -> str:
         return f"c{place}" if raw and self.kinds[place] != "decimal" else f"cast(c{place} as double)"
 
-    def steady(self) -> bool:
+    def is_steady(self) -> bool:
         """Whether the rows lie in the same places whenever they are read, as far as the plan tells."""
         jdf = getattr(self.dataframe.select("*"), "_jdf", None)  # a new plan, that knows of what was persisted since
         if jdf is None:  # Spark Connect shows no plan
             level = self.dataframe.storageLevel
             return bool(level.useMemory or level.useDisk)
         plan = jdf.queryExecution().optimizedPlan()
-        return bool(plan.deterministic()) and _steady(plan)
+        return bool(plan.deterministic()) and _is_steady_plan(plan)
 
 
-def _steady(plan: Any) -> bool:
+def _is_steady_plan(plan: Any) -> bool:
     inner = plan.children()
     below = [inner.apply(i) for i in range(inner.size())]
-    return plan.nodeName() in STEADY and all(map(_steady, below)) if below else _root(plan)
+    return plan.nodeName() in STEADY and all(map(_is_steady_plan, below)) if below else _is_steady_root(plan)
 
 
-def _root(plan: Any) -> bool:
+def _is_steady_root(plan: Any) -> bool:
     if plan.nodeName() == "LogicalRelation":
         return bool(plan.relation().getClass().getName() == FILES)
     return plan.nodeName() in ROOTS
@@ -178,28 +178,28 @@ def _root(plan: Any) -> bool:
 class Spark(BaseRows):
     """Rows behind Spark; `from_spark` makes them."""
 
-    def __init__(self, source: _Source, steps: tuple[Step, ...]) -> None:
+    def __init__(self, source: _Source, steps: tuple[MethodCall, ...]) -> None:
         self._source, self._steps = source, steps
-        self._coded = any(step.name == "encode_targets" for step in steps)
-        self._labels = source.text or self._coded
-        self._drawn = any(step.name in ("sample", "split_into_blocks") for step in steps)
-        self._none = self._task(Count()).empty(source.text)
-        self.width: int = self._none.width
+        self._has_codes = any(step.name == "encode_targets" for step in steps)
+        self._labels = source.has_text_target or self._has_codes
+        self._is_sampled = any(step.name in ("sample", "split_into_blocks") for step in steps)
+        self._no_rows = self._make_task(Count()).make_empty_rows(source.has_text_target)
+        self.width: int = self._no_rows.width
         mapped = any(step.name == "map" for step in steps)
-        self.columns = self._none.columns if mapped else tuple(source.names[i] for i in source.features)
+        self.columns = self._no_rows.columns if mapped else tuple(source.names[i] for i in source.features)
         bound = any(step.name in ("limit_rows_per_unit", "share_within_units") for step in steps)
         self.unit = None if bound or source.unit is None else source.names[source.unit]
 
-    def _task(self, ask: Ask) -> Task:
+    def _make_task(self, ask: Ask) -> PartitionTask:
         source = self._source
         labels = self._labels or isinstance(ask, Tally)
         target, unit = source.target is not None, source.unit is not None
-        return Task(len(source.features), target, labels, unit, self._steps, ask, source.numeric)
+        return PartitionTask(len(source.features), target, labels, unit, self._steps, ask, source.numeric)
 
-    def _then(self, name: str, *arguments: Any, item: int | None = None) -> Spark:
-        return self._made(self._source, (*self._steps, Step(name, arguments, item)))
+    def _add_step(self, name: str, *arguments: Any, item: int | None = None) -> Spark:
+        return self._derive(self._source, (*self._steps, MethodCall(name, arguments, item)))
 
-    def _made(self, source: _Source, steps: tuple[Step, ...]) -> Spark:
+    def _derive(self, source: _Source, steps: tuple[MethodCall, ...]) -> Spark:
         """Rows made of these, whose noise is added by whoever adds that of these."""
         some = Spark(source, steps)
         some.adder = self.adder
@@ -207,49 +207,49 @@ class Spark(BaseRows):
 
     def expect_types(self, *, numeric: bool = True, labels: bool = False) -> Spark:
         """The same rows for a use of them: features of numbers or text if not `numeric`, targets too with `labels`."""
-        if self._source.text and not self._coded and not labels:
+        if self._source.has_text_target and not self._has_codes and not labels:
             raise TypeError(f"The target {self._source.names[self._source.target or 0]!r} is text, not numbers.")
-        return self._made(self._source.of(self._source.features, numeric, self._source.unit), self._steps)
+        return self._derive(self._source.with_roles(self._source.features, numeric, self._source.unit), self._steps)
 
     def make_empty_batch(self) -> Batch:
         """A batch without rows."""
-        self._source.check()
-        return self._none.make_empty_batch()
+        self._source.check_types()
+        return self._no_rows.make_empty_batch()
 
     def sum(self, query: BoundedSum | Together) -> Exact:
         """The exact total over all rows, in units of the query's grid."""
         zero = query(self.make_empty_batch())  # tells the shape, and `Together` of those of its parts
-        total: Exact = self._run(Sum(query, zero.shape))
+        total: Exact = self._run_task(Sum(query, zero.shape))
         return total
 
     def count_labels(self) -> dict[Any, int]:
         """How many rows hold each target; missing ones are left out."""
         if self._source.target is None:
             raise ValueError("These rows bring no target.")
-        counts: dict[Any, int] = self._run(Tally())
-        yes_no = self._source.kinds[self._source.target] == "boolean" and not self._coded
+        counts: dict[Any, int] = self._run_task(Tally())
+        yes_no = self._source.kinds[self._source.target] == "boolean" and not self._has_codes
         return {bool(label): count for label, count in counts.items()} if yes_no else counts
 
     def count_replace_one(self) -> int:
         """The number of rows: public under replace-one neighbours, and only there."""
-        if self._source.unit is None and not self._drawn:
-            return int(guarded(self._source.dataframe, self._source.dataframe.count))
-        return int(self._run(Count()))
+        if self._source.unit is None and not self._is_sampled:
+            return int(run_on_spark(self._source.dataframe, self._source.dataframe.count))
+        return int(self._run_task(Count()))
 
     def sample(self, rate: float, coins: Coins) -> Spark:
         """A Poisson sample of the units, or of the rows where there are none."""
         if rate < 1:
             self.check_places()
-        return self._then("sample", rate, coins)
+        return self._add_step("sample", rate, coins)
 
     def split_into_blocks(self, count: int, coins: Coins) -> Iterator[Spark]:
         """The rows in `count` disjoint blocks: each unit, or row, is in one of them, drawn for it alone."""
         self.check_places()
-        return (self._then("split_into_blocks", count, coins, item=i) for i in range(count))
+        return (self._add_step("split_into_blocks", count, coins, item=i) for i in range(count))
 
     def check_places(self) -> None:
         """Raise if rows have no places that stay: before anything is charged for a sample."""
-        if self._source.unit is None and not guarded(self._source.dataframe, self._source.steady):
+        if self._source.unit is None and not run_on_spark(self._source.dataframe, self._source.is_steady):
             raise EngineError(
                 "Rows of this data frame are sampled by their places, and its plan may order them anew whenever it is "
                 "run. Hint: persist() it, or write it to a table and read that; or give the unit that rows belong to."
@@ -257,11 +257,11 @@ class Spark(BaseRows):
 
     def encode_targets(self, classes: Sequence[Any]) -> Spark:
         """The same rows, with the place of each target in a public list of classes; NaN for any other."""
-        return self._then("encode_targets", tuple(classes))
+        return self._add_step("encode_targets", tuple(classes))
 
     def map(self, image: Image, columns: Sequence[str] | None = None) -> Spark:
         """Rows whose features are `image(batch)`; targets are kept."""
-        return self._then("map", image, columns)
+        return self._add_step("map", image, columns)
 
     def assign_units(self, unit: str) -> Spark:
         """The same rows, each belonging to the unit that this column names: Spark brings them together for each pass.
@@ -270,7 +270,7 @@ class Spark(BaseRows):
         """
         if self._steps or self._source.unit is not None:
             raise ValueError("Rows are told of their units once, before anything else is asked of them.")
-        _check(self._source.names, [unit])
+        _check_columns(self._source.names, [unit])
         place = self._source.names.index(unit)
         kind = self._source.kinds[place]
         if place == self._source.target:
@@ -278,44 +278,46 @@ class Spark(BaseRows):
         if kind not in (NUMBERS | TEXTS) - {"decimal"}:
             raise TypeError(f"The unit {unit!r} is of type {kind}. Hint: cast it to a whole number or to text.")
         rest = tuple(i for i in self._source.features if i != place)
-        return self._made(self._source.of(rest, self._source.numeric, place), ())
+        return self._derive(self._source.with_roles(rest, self._source.numeric, place), ())
 
     def limit_rows_per_unit(self, limit: int, coins: Coins) -> Spark:
         """At most `limit` rows of each unit, by a keyed hash of what they hold."""
-        return self._of_units()._then("limit_rows_per_unit", limit, coins)
+        return self._require_units()._add_step("limit_rows_per_unit", limit, coins)
 
     def share_within_units(self) -> Spark:
         """Rows that share what their unit may add."""
-        return self._of_units()._then("share_within_units")
+        return self._require_units()._add_step("share_within_units")
 
-    def _of_units(self) -> Spark:
+    def _require_units(self) -> Spark:
         if self._source.unit is None:
             raise ValueError("These rows belong to no units. Hint: by(unit) first.")
         return self
 
-    def _run(self, ask: Any) -> Any:
+    def _run_task(self, ask: Any) -> Any:
         """What a question comes to over all tasks."""
-        self._source.check()
-        task = self._task(ask)
+        self._source.check_types()
+        task = self._make_task(ask)
         try:
-            work = sent(import_module("pyspark.cloudpickle").dumps(task), discreet.__version__)
+            work = make_worker(import_module("pyspark.cloudpickle").dumps(task), discreet.__version__)
         except Exception as error:
             kind = type(error).__name__
         else:
-            return ask.whole(guarded(self._source.dataframe, lambda: self._partials(work, task.labels)))
+            return ask.combine_partials(
+                run_on_spark(self._source.dataframe, lambda: self._collect_partials(work, task.labels))
+            )
         raise EngineError(
             f"What is asked of each row cannot be sent to the workers ({kind}). Hint: functions of rows may hold "
             "arrays and numbers; no data, ledgers, locks or open files."
         )
 
-    def _partials(self, work: Any, labels: bool) -> list[bytes]:
-        frame = self._source.selected(labels, self._drawn)
+    def _collect_partials(self, work: Any, labels: bool) -> list[bytes]:
+        frame = self._source.select_columns(labels, self._is_sampled)
         with warnings.catch_warnings():  # of pandas, which is not used here
             warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
             records = frame.mapInArrow(work, "problem string, total binary").collect()
         problems = {record.problem for record in records if record.problem is not None}
         if problems:
-            raise problem(min(problems))
+            raise make_error(min(problems))
         return [bytes(record.total) for record in records if record.total is not None]
 
     def read_version(self) -> str:
@@ -323,8 +325,8 @@ class Spark(BaseRows):
         if self._steps:
             raise NotSupported("Rows that were mapped or sampled are not retried. Hint: hand over the rows themselves.")
         frame = self._source.dataframe
-        plan, files = guarded(frame, lambda: (frame.semanticHash(), sorted(frame.inputFiles())))
-        stamps = [Stamp.of(unquote(urlsplit(name).path)) for name in files if name.startswith("file:")]
+        plan, files = run_on_spark(frame, lambda: (frame.semanticHash(), sorted(frame.inputFiles())))
+        stamps = [Stamp.of_file(unquote(urlsplit(name).path)) for name in files if name.startswith("file:")]
         text = repr((self._source.names, self._source.kinds, plan, files, stamps))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -17,7 +17,7 @@ from discreet.query import BoundedSum, Exact, Together, Total
 
 
 @dataclass(frozen=True)
-class Step:
+class MethodCall:
     """A method of `Memory` to call, with what it takes; of several rows that it gives, the one at `item`."""
 
     name: str
@@ -38,7 +38,7 @@ class Sum:
     query: BoundedSum | Together
     shape: tuple[int, ...]
 
-    def partial(self, pieces: Iterator[Memory]) -> bytes | None:
+    def compute_partial(self, pieces: Iterator[Memory]) -> bytes | None:
         """The total of a task's rows in bytes: for each entry, what is above its lowest 32 bits, and these."""
         total, some = Total(), False
         for rows in pieces:
@@ -49,7 +49,7 @@ class Sum:
         whole = total.value()
         return np.array([whole >> 32, whole & 0xFFFFFFFF]).astype("<i8").tobytes()
 
-    def whole(self, partials: Iterable[bytes]) -> Exact:
+    def combine_partials(self, partials: Iterable[bytes]) -> Exact:
         """The total of all tasks: int64 where it fits, Python integers where not."""
         high, low = np.zeros((2, *self.shape), np.int64)
         for part in partials:
@@ -64,11 +64,11 @@ class Sum:
 class Count:
     """The number of rows."""
 
-    def partial(self, pieces: Iterator[Memory]) -> bytes:
+    def compute_partial(self, pieces: Iterator[Memory]) -> bytes:
         """That of a task."""
         return str(sum(rows.count_replace_one() for rows in pieces)).encode()
 
-    def whole(self, partials: Iterable[bytes]) -> int:
+    def combine_partials(self, partials: Iterable[bytes]) -> int:
         """That of all tasks."""
         return sum(map(int, partials))
 
@@ -77,14 +77,14 @@ class Count:
 class Tally:
     """How many rows hold each label."""
 
-    def partial(self, pieces: Iterator[Memory]) -> bytes:
+    def compute_partial(self, pieces: Iterator[Memory]) -> bytes:
         """Those of a task."""
         counts: Counter[Any] = Counter()
         for rows in pieces:
             counts.update(rows.count_labels())
         return json.dumps(list(counts.items())).encode()
 
-    def whole(self, partials: Iterable[bytes]) -> dict[Any, int]:
+    def combine_partials(self, partials: Iterable[bytes]) -> dict[Any, int]:
         """Those of all tasks."""
         counts: Counter[Any] = Counter()
         for part in partials:
@@ -96,7 +96,7 @@ Ask = Sum | Count | Tally
 
 
 @dataclass(frozen=True)
-class Task:
+class PartitionTask:
     """What to do with the batches of a partition: columns of features, then target, unit and place if there are any.
 
     Parameters
@@ -113,62 +113,64 @@ class Task:
     target: bool
     labels: bool
     unit: bool
-    steps: tuple[Step, ...]
+    steps: tuple[MethodCall, ...]
     ask: Ask
     numeric: bool = True
 
     def __call__(self, batches: Iterator[Any]) -> bytes | None:
         """The partial answer. A failure is told by its type alone: what it says might hold values."""
         try:
-            return self.ask.partial(map(self._stepped, self._pieces(batches)))
+            return self.ask.compute_partial(map(self._apply_steps, self._read_pieces(batches)))
         except Exception as error:
             kind = type(error).__name__
         raise RuntimeError(f"discreet task {kind}")
 
-    def empty(self, text: bool) -> Memory:
+    def make_empty_rows(self, text: bool) -> Memory:
         """Rows of this schema after the steps, without any."""
         y = np.empty(0, object if text else np.float64) if self.target else None
         unit = np.empty(0, np.int64) if self.unit else None
-        return self._stepped(Memory(self._table(0).T, y, numeric=self.numeric, labels=self.labels, unit=unit))
+        return self._apply_steps(
+            Memory(self._allocate_table(0).T, y, numeric=self.numeric, labels=self.labels, unit=unit)
+        )
 
-    def _table(self, rows: int) -> NDArray[Any]:
+    def _allocate_table(self, rows: int) -> NDArray[Any]:
         return np.empty((self.width, rows), np.float64 if self.numeric else object)  # column after column
 
-    def _stepped(self, rows: Memory) -> Memory:
+    def _apply_steps(self, rows: Memory) -> Memory:
         for step in self.steps:
             rows = step(rows)
         return rows
 
-    def _pieces(self, batches: Iterator[Any]) -> Iterator[Memory]:
+    def _read_pieces(self, batches: Iterator[Any]) -> Iterator[Memory]:
         """Each batch by itself; with units all of the partition at once, so that each unit is whole."""
         if not self.unit:
-            yield from map(self._piece, batches)
+            yield from map(self._read_piece, batches)
             return
         import pyarrow
 
         held = list(batches)
         if held:
-            yield self._piece(pyarrow.Table.from_batches(held))
+            yield self._read_piece(pyarrow.Table.from_batches(held))
 
-    def _piece(self, batch: Any) -> Memory:
-        X = self._table(batch.num_rows)
+    def _read_piece(self, batch: Any) -> Memory:
+        X = self._allocate_table(batch.num_rows)
         for i, row in enumerate(X):
-            row[:] = _array(batch.column(i))
-        rest = map(_array, batch.columns[self.width :])
+            row[:] = _to_numpy(batch.column(i))
+        rest = map(_to_numpy, batch.columns[self.width :])
         y = next(rest) if self.target else None
         unit = next(rest) if self.unit else None
-        start = _start(next(rest, None))
+        start = _find_start(next(rest, None))
         return Memory(X.T, y, numeric=self.numeric, labels=self.labels, unit=unit, start=start)
 
 
-def _array(column: Any) -> NDArray[Any]:
+def _to_numpy(column: Any) -> NDArray[Any]:
     """A column as NumPy has it; missing numbers as NaN, other missing values as None, never as another type."""
     if column.null_count and str(column.type).startswith(("int", "uint")):
         return np.array(column.to_pylist(), dtype=object)
     return np.asarray(column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False))
 
 
-def _start(places: NDArray[np.int64] | None) -> int:
+def _find_start(places: NDArray[np.int64] | None) -> int:
     if places is None or not len(places):
         return 0
     if places[-1] - places[0] != len(places) - 1:
@@ -176,7 +178,7 @@ def _start(places: NDArray[np.int64] | None) -> int:
     return int(places[0])
 
 
-def sent(task: bytes, version: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def make_worker(task: bytes, version: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """What is sent to the workers: it unpacks the task there, if the package is there, in this version.
 
     A function within a function travels as code, so that it runs where the package is missing, and says so.

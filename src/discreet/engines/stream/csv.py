@@ -10,8 +10,8 @@ import polars
 import pyarrow as pa
 from pyarrow import csv
 
-from discreet.engines.arrow import kind
-from discreet.engines.stream.files import Paths, Stamp, common, found, header, version
+from discreet.engines.arrow import classify_type
+from discreet.engines.stream.files import Paths, Stamp, digest_files, find_files, merge_schemas, read_header
 from discreet.engines.stream.source import Batches, Piece
 from discreet.errors import EngineError
 
@@ -46,10 +46,10 @@ class Csv:
     """
 
     def __init__(self, paths: Paths, types: Mapping[str, str] | None = None) -> None:
-        names = found(paths, ENDINGS)
-        self._stamps = tuple(Stamp.of(name) for name in names)
+        names = find_files(paths, ENDINGS)
+        self._stamps = tuple(Stamp.of_file(name) for name in names)
         self.name = names[0] if len(names) == 1 else f"{len(names)} CSV files"
-        self.schema = common([(name, _schema(name, types or {})) for name in names])
+        self.schema = merge_schemas([(name, _read_schema(name, types or {})) for name in names])
         self.count: int | None = None
         plain = all(name.lower().endswith(".csv") for name in names)  # of others nobody knows how long the text is
         self.blocks: float | None = sum(stamp.size for stamp in self._stamps) / BLOCK if plain else None
@@ -61,46 +61,48 @@ class Csv:
 
     def read_version(self) -> str:
         """A digest of names, sizes, times of change and schema."""
-        return version(self._stamps, self.schema)
+        return digest_files(self._stamps, self.schema)
 
     def iter_pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
         """Blocks of rows, each a piece; cells become numbers on whichever core is free."""
-        types = {name: self._type(name, name in labels) for name in (*numbers, *labels)}
+        types = {name: self._choose_type(name, name in labels) for name in (*numbers, *labels)}
         types = types or {self.schema.names[0]: pa.string()}  # rows are to be counted still
         place = 0
         for stamp in self._stamps:
             stamp.check()
-            for batch in self._batches(stamp.name, types):
+            for batch in self._read_batches(stamp.name, types):
                 yield _Block(place, batch, types)
                 place += batch.num_rows
 
-    def _batches(self, name: str, types: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-        texts = {column: of if kind(of) == "other" else pa.string() for column, of in types.items()}
+    def _read_batches(self, name: str, types: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+        texts = {column: of if classify_type(of) == "other" else pa.string() for column, of in types.items()}
         convert = csv.ConvertOptions(
             column_types=texts, include_columns=list(texts), null_values=[""], strings_can_be_null=True
         )
         try:
-            with _opened(name) as stream, csv.open_csv(stream, _read(), convert_options=convert) as reader:
+            with _open_file(name) as stream, csv.open_csv(stream, _read_options(), convert_options=convert) as reader:
                 yield from reader
         except (OSError, pa.ArrowException) as error:
             # Which column it was is nowhere but in this text, of which the rest may show a value: pyarrow raises one
             # class of error for all cells, without attributes. To read the file again column by column would tell it
             # too, but whatever the file is read from may not be there a second time.
             column = re.search(r"column #(\d+)", str(error))
-            place, names = int(column[1]) if column else 0, _names(name)
+            place, names = int(column[1]) if column else 0, _read_names(name)
             where = f", in column {names[place]!r}" if column and place < len(names) else ""
-            dates = " or no date where the file begins with dates" if "other" in map(kind, types.values()) else ""
+            dates = (
+                " or no date where the file begins with dates" if "other" in map(classify_type, types.values()) else ""
+            )
             raise EngineError(
                 f"{name!r} cannot be read{where}: a row has more or fewer cells than the header, a value is no UTF-8 "
                 f"text{dates}, or the file is damaged."
             ) from None
 
-    def _type(self, name: str, label: bool) -> Any:
+    def _choose_type(self, name: str, label: bool) -> Any:
         """What to read a column as: numbers that begin as whole ones, or as missing, may have decimals later."""
         of = self.schema.field(name).type
-        if kind(of) == "nothing":
+        if classify_type(of) == "nothing":
             return pa.string() if label else pa.float64()
-        return of if label or pa.types.is_boolean(of) or kind(of) != "number" else pa.float64()
+        return of if label or pa.types.is_boolean(of) or classify_type(of) != "number" else pa.float64()
 
 
 class _Block:
@@ -110,13 +112,13 @@ class _Block:
         self._place, self._batch, self._types = place, batch, types
 
     def __call__(self) -> Batches:
-        columns = [_cells(self._batch.column(name), of) for name, of in self._types.items()]
+        columns = [_parse_cells(self._batch.column(name), of) for name, of in self._types.items()]
         yield self._place, pa.record_batch(columns, names=list(self._types))
 
 
-def _cells(column: pa.Array, of: Any) -> pa.Array:
+def _parse_cells(column: pa.Array, of: Any) -> pa.Array:
     """Text as values of a type, each cell by itself; missing where it is none, so that no other row notices."""
-    if kind(of) != "number":
+    if classify_type(of) != "number":
         return column
     text = polars.Series(polars.from_arrow(column)).str.strip_chars()
     if pa.types.is_boolean(of):
@@ -124,11 +126,11 @@ def _cells(column: pa.Array, of: Any) -> pa.Array:
     return text.cast(polars.Int64 if pa.types.is_integer(of) else polars.Float64, strict=False).to_arrow()
 
 
-def _schema(file: str, types: Mapping[str, str]) -> pa.Schema:
+def _read_schema(file: str, types: Mapping[str, str]) -> pa.Schema:
     """The columns of a file: of the types that the caller knows, and of those that its first block tells."""
-    names = _names(file) if types else []
+    names = _read_names(file) if types else []
     stated = bool(names) and set(names) <= set(types)
-    schema = pa.schema([(name, pa.null()) for name in names]) if stated else _inferred(file)
+    schema = pa.schema([(name, pa.null()) for name in names]) if stated else _infer_schema(file)
     for name, of in types.items():
         if name not in schema.names:
             raise ValueError(f"There is no column {name!r} in {file!r}. There are: {schema.names}.")
@@ -137,26 +139,26 @@ def _schema(file: str, types: Mapping[str, str]) -> pa.Schema:
     return pa.schema([(one.name, KINDS[types[one.name]] if one.name in types else one.type) for one in schema])
 
 
-def _names(file: str) -> list[str]:
+def _read_names(file: str) -> list[str]:
     """The names of the columns; none where the first line does not tell them."""
     try:
-        return header(file)
+        return read_header(file)
     except EngineError:
         return []
 
 
-def _inferred(file: str) -> pa.Schema:
+def _infer_schema(file: str) -> pa.Schema:
     convert = csv.ConvertOptions(strings_can_be_null=True)
     try:
-        with _opened(file) as stream, csv.open_csv(stream, _read(), convert_options=convert) as reader:
+        with _open_file(file) as stream, csv.open_csv(stream, _read_options(), convert_options=convert) as reader:
             return reader.schema
     except (OSError, pa.ArrowException):
         raise EngineError(f"{file!r} cannot be read as a CSV file: is it empty, or damaged?") from None
 
 
-def _opened(name: str) -> Any:
+def _open_file(name: str) -> Any:
     return pa.input_stream(name, compression="detect")
 
 
-def _read() -> csv.ReadOptions:
+def _read_options() -> csv.ReadOptions:
     return csv.ReadOptions(block_size=BLOCK)

@@ -14,20 +14,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.engines.arrow import kind
+from discreet.engines.arrow import classify_type
 from discreet.errors import EngineError
 
 LONGEST = 1 << 20  # bytes of a first line
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
-def found(paths: Paths, endings: Sequence[str]) -> tuple[str, ...]:
+def find_files(paths: Paths, endings: Sequence[str]) -> tuple[str, ...]:
     """The files that a path, a pattern, a folder or a list of them names, in the order of their names.
 
     A file with two names (a link, a relative path and an absolute one) is one file: twice, its rows would count twice.
     """
     several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    names = {name for one in several for name in _found(os.fspath(one), endings)}
+    names = {name for one in several for name in _list_files(os.fspath(one), endings)}
     if not names:
         raise EngineError("No files were named.")
     once: dict[str, str] = {}
@@ -36,19 +36,21 @@ def found(paths: Paths, endings: Sequence[str]) -> tuple[str, ...]:
     return tuple(once.values())
 
 
-def _found(path: str, endings: Sequence[str]) -> list[str]:
+def _list_files(path: str, endings: Sequence[str]) -> list[str]:
     if os.path.isdir(path):
         names = [str(one) for one in Path(path).rglob("*") if one.name.endswith(tuple(endings)) and one.is_file()]
-        return names or _nothing(f"There is no file that ends in {' or '.join(endings)} in the folder {path!r}.")
+        return names or _raise_not_found(
+            f"There is no file that ends in {' or '.join(endings)} in the folder {path!r}."
+        )
     if os.path.exists(path):
         return [path]
     if glob.has_magic(path):
         names = [one for one in glob.glob(path, recursive=True) if os.path.isfile(one)]
-        return names or _nothing(f"No file matches {path!r}.")
-    return _nothing(f"There is no file {path!r}.")
+        return names or _raise_not_found(f"No file matches {path!r}.")
+    return _raise_not_found(f"There is no file {path!r}.")
 
 
-def _nothing(message: str) -> list[str]:
+def _raise_not_found(message: str) -> list[str]:
     raise EngineError(message)
 
 
@@ -61,7 +63,7 @@ class Stamp:
     changed: int
 
     @classmethod
-    def of(cls, name: str) -> Stamp:
+    def of_file(cls, name: str) -> Stamp:
         """The file as it is now."""
         try:
             status = os.stat(name)
@@ -71,13 +73,13 @@ class Stamp:
 
     def check(self) -> None:
         """Raise if the file is another by now."""
-        if Stamp.of(self.name) != self:
+        if Stamp.of_file(self.name) != self:
             raise EngineError(
                 f"The file {self.name!r} changed after it was opened. Hint: open it again, and start anew."
             )
 
 
-def version(stamps: Sequence[Stamp], schema: pa.Schema) -> str:
+def digest_files(stamps: Sequence[Stamp], schema: pa.Schema) -> str:
     """A digest of names, sizes, times of change and schema: another one means other data."""
     digest = hashlib.sha256()
     for stamp in stamps:
@@ -86,7 +88,7 @@ def version(stamps: Sequence[Stamp], schema: pa.Schema) -> str:
     return digest.hexdigest()[:32]
 
 
-def common(schemas: Sequence[tuple[str, pa.Schema]]) -> pa.Schema:
+def merge_schemas(schemas: Sequence[tuple[str, pa.Schema]]) -> pa.Schema:
     """The columns of all files: those of the first; a column of numbers may be of another type of numbers elsewhere."""
     (first, schema), *rest = schemas
     fields = {field.name: field for field in schema}
@@ -95,15 +97,15 @@ def common(schemas: Sequence[tuple[str, pa.Schema]]) -> pa.Schema:
     for name, other in rest:
         types = {field.name: field.type for field in other}
         for field in list(fields.values()):
-            fields[field.name] = _joined(field, types.get(field.name, False), first, name)
+            fields[field.name] = _merge_fields(field, types.get(field.name, False), first, name)
     return pa.schema(list(fields.values()))
 
 
-def _joined(field: pa.Field, other: Any, first: str, name: str) -> pa.Field:
+def _merge_fields(field: pa.Field, other: Any, first: str, name: str) -> pa.Field:
     """One column in two files."""
     if other is False:
         raise EngineError(f"There is a column {field.name!r} in {first!r}, but not in {name!r}.")
-    one, two = kind(field.type), kind(other)
+    one, two = classify_type(field.type), classify_type(other)
     if "nothing" in (one, two):
         return field if two == "nothing" else field.with_type(other)
     if one != two or (one == "other" and field.type != other):
@@ -113,11 +115,11 @@ def _joined(field: pa.Field, other: Any, first: str, name: str) -> pa.Field:
     return field
 
 
-def header(name: str) -> list[str]:
+def read_header(name: str) -> list[str]:
     """The names of a CSV file's columns, which are its first line: no more is read."""
     short = os.path.basename(name)
     try:
-        text = _line(name).decode("utf-8-sig")
+        text = _read_first_line(name).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise EngineError(f"The first line of {short!r} is no UTF-8 text. Hint: save the file as UTF-8.") from None
     try:
@@ -132,7 +134,7 @@ def header(name: str) -> list[str]:
     return fields
 
 
-def _line(name: str) -> bytes:
+def _read_first_line(name: str) -> bytes:
     content, short = b"", os.path.basename(name)
     try:
         with pa.input_stream(name, compression="detect") as stream:

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from discreet.engines.memory import _cores, _one_thread_each
+from discreet.engines.memory import count_cores, limit_blas_threads
 
 T = TypeVar("T")
 
 
-def results(tasks: Iterator[Callable[[], T]]) -> Iterator[T]:
+def run_tasks(tasks: Iterator[Callable[[], T]]) -> Iterator[T]:
     """What each task gives, in order. Few are under way at a time: memory is bounded however many there are."""
-    cores = _cores()
+    cores = count_cores()
     if cores < 2:
         yield from (task() for task in tasks)
         return
     waiting: deque[Future[T]] = deque()
-    with _one_thread_each(), ThreadPoolExecutor(cores) as pool:
+    with limit_blas_threads(), ThreadPoolExecutor(cores) as pool:
         try:
             for task in tasks:
                 waiting.append(pool.submit(task))

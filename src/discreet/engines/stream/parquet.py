@@ -10,9 +10,9 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.engines.memory import _cores
-from discreet.engines.stream.files import Paths, Stamp, common, found, version
-from discreet.engines.stream.source import Batches, Piece, told
+from discreet.engines.memory import count_cores
+from discreet.engines.stream.files import Paths, Stamp, digest_files, find_files, merge_schemas
+from discreet.engines.stream.source import Batches, Piece, make_piece
 from discreet.errors import EngineError
 
 WHOLE = 1 << 23  # cells of a row group that is read at once
@@ -29,12 +29,12 @@ class Parquet:
     """
 
     def __init__(self, paths: Paths) -> None:
-        names = found(paths, (".parquet", ".pq"))
-        self._stamps = tuple(Stamp.of(name) for name in names)
-        self._footers = {name: _footer(name) for name in names}
+        names = find_files(paths, (".parquet", ".pq"))
+        self._stamps = tuple(Stamp.of_file(name) for name in names)
+        self._footers = {name: _read_footer(name) for name in names}
         self._checked = {name for name in names if _has_checksums(name, self._footers[name])}
         self.name = names[0] if len(names) == 1 else f"{len(names)} Parquet files"
-        self.schema = common([(name, footer.schema.to_arrow_schema()) for name, footer in self._footers.items()])
+        self.schema = merge_schemas([(name, footer.schema.to_arrow_schema()) for name, footer in self._footers.items()])
         self.count: int | None = sum(footer.num_rows for footer in self._footers.values())
         self.blocks: float | None = None
 
@@ -45,23 +45,23 @@ class Parquet:
 
     def read_version(self) -> str:
         """A digest of names, sizes, times of change and schema."""
-        return version(self._stamps, self.schema)
+        return digest_files(self._stamps, self.schema)
 
     def iter_pieces(self, numbers: Sequence[str], labels: Sequence[str], rows: int) -> Iterator[Piece]:
         """Row groups, small ones together; where there is not one for each core, their batches."""
         columns = [*numbers, *labels]
-        bundles = list(self._bundles(len(columns)))
+        bundles = list(self._bundle_groups(len(columns)))
         for bundle in bundles:
             plain = not labels and bundle.stamp.name not in self._checked
             piece = _Groups(bundle, columns, rows, plain)
-            if len(bundles) >= _cores():
+            if len(bundles) >= count_cores():
                 yield piece
             else:
-                yield from (told(place, batch) for place, batch in piece())
+                yield from (make_piece(place, batch) for place, batch in piece())
 
-    def _bundles(self, width: int) -> Iterator[_Bundle]:
+    def _bundle_groups(self, width: int) -> Iterator[_Bundle]:
         """Consecutive row groups of a file, as many as have SOME cells, or fewer where all cores would not be busy."""
-        most = min(SOME // max(1, width), (self.count or 0) // (4 * _cores()))
+        most = min(SOME // max(1, width), (self.count or 0) // (4 * count_cores()))
         place = 0
         for stamp in self._stamps:
             footer, bundle = self._footers[stamp.name], None
@@ -109,7 +109,7 @@ class _Groups:
         bundle.stamp.check()
         place = bundle.place
         try:
-            for batch in self._quickly() if self._small else self._batches():
+            for batch in self._decode_with_polars() if self._small else self._decode_with_arrow():
                 yield place, batch
                 place += batch.num_rows
         except (OSError, pa.ArrowException, polars.exceptions.PolarsError, polars.exceptions.PanicException):
@@ -118,13 +118,13 @@ class _Groups:
         if place != bundle.place + bundle.rows:
             raise EngineError(f"{bundle} does not hold what the file says.")
 
-    def _quickly(self) -> Iterator[pa.RecordBatch]:
+    def _decode_with_polars(self) -> Iterator[pa.RecordBatch]:
         """All rows at once, by polars, which decodes twice as fast; but it does not look at checksums."""
         file = polars.scan_parquet(self._bundle.stamp.name, glob=False)
         frame = file.select(self._columns).slice(self._bundle.start, self._bundle.rows).collect()
         yield from frame.to_arrow().to_batches()
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
+    def _decode_with_arrow(self) -> Iterator[pa.RecordBatch]:
         file = pq.ParquetFile(
             self._bundle.stamp.name,
             metadata=self._bundle.footer,
@@ -139,7 +139,7 @@ class _Groups:
             )
 
 
-def _footer(name: str) -> Any:
+def _read_footer(name: str) -> Any:
     try:
         return pq.read_metadata(name)
     except (OSError, pa.ArrowException):

@@ -6,16 +6,16 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from discreet.engines.arrow import distinct
-from discreet.engines.stream.parallel import results
+from discreet.engines.arrow import find_distinct
+from discreet.engines.stream.parallel import run_tasks
 from discreet.engines.stream.source import Batches, Piece, Source
-from discreet.engines.stream.unit_index import Index
+from discreet.engines.stream.unit_index import UnitIndex
 from discreet.progress import Bar, Progress
 
 T = TypeVar("T")
 
 
-def read(
+def read_pieces(
     source: Source,
     numbers: Sequence[str],
     labels: Sequence[str],
@@ -33,22 +33,22 @@ def read(
     seen = 0
     source.check()
     with Bar(progress, f"reading {os.path.basename(source.name)}") as bar:
-        for done, (result, count) in enumerate(results(_task(piece, rows, work) for piece in pieces), 1):
+        for done, (result, count) in enumerate(run_tasks(_make_task(piece, rows, work) for piece in pieces), 1):
             seen += count
-            bar.at(_share(source, done, seen))
+            bar.at(_measure_progress(source, done, seen))
             yield result
     source.check()
     source.count = seen
 
 
-def _share(source: Source, done: int, seen: int) -> float | None:
+def _measure_progress(source: Source, done: int, seen: int) -> float | None:
     """How much was read, by rows if their number is known, else by pieces; None where nobody knows."""
     if source.count:
         return seen / source.count
     return done / source.blocks if source.blocks else None
 
 
-def _task(piece: Piece, rows: int, work: Callable[[Batches], T]) -> Callable[[], tuple[T, int]]:
+def _make_task(piece: Piece, rows: int, work: Callable[[Batches], T]) -> Callable[[], tuple[T, int]]:
     def task() -> tuple[T, int]:
         seen = 0
 
@@ -64,14 +64,14 @@ def _task(piece: Piece, rows: int, work: Callable[[Batches], T]) -> Callable[[],
     return task
 
 
-def indexed(source: Source, unit: str, progress: Progress) -> Index:
+def index_units(source: Source, unit: str, progress: Progress) -> UnitIndex:
     """The units of all rows, in one reading of their column."""
-    index = Index()
+    index = UnitIndex()
 
     def work(batches: Batches) -> None:
         for _, batch in batches:
-            index.add(*distinct(batch.column(0)))
+            index.add(*find_distinct(batch.column(0)))
 
-    for _ in read(source, (), (unit,), 1 << 17, work, progress):
+    for _ in read_pieces(source, (), (unit,), 1 << 17, work, progress):
         pass
     return index

@@ -44,6 +44,6 @@ class Source(Protocol):
         """A digest that is another one when the data is, as far as that can be told without reading it."""
 
 
-def told(place: int, batch: pa.RecordBatch) -> Piece:
+def make_piece(place: int, batch: pa.RecordBatch) -> Piece:
     """A piece that was read already."""
     return lambda: iter([(place, batch)])

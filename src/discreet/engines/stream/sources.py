@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.engines.arrow import kind
+from discreet.engines.arrow import classify_type
 from discreet.engines.content import Content
 from discreet.engines.stream.files import Paths, Stamp
-from discreet.engines.stream.source import Piece, Source, told
+from discreet.engines.stream.source import Piece, Source, make_piece
 from discreet.engines.stream.stream import Stream
 from discreet.errors import EngineError, NotSupported
 from discreet.progress import Progress
@@ -89,14 +89,14 @@ def scan_csv(
     return Stream(Csv(paths, types), target, columns, unit, progress)
 
 
-def opened(X: Any, target: str | None = None, *, progress: Progress = None) -> Stream | None:
+def open_stream(X: Any, target: str | None = None, *, progress: Progress = None) -> Stream | None:
     """A stream of a lazy polars frame, an Arrow table or dataset, or a DuckDB relation; None for anything else.
 
     Parameters
     ----------
     target : the name of the column to learn, if any.
     """
-    source = _source(X)
+    source = _find_source(X)
     if source is None:
         return None
     if target is not None and not isinstance(target, str):
@@ -104,23 +104,23 @@ def opened(X: Any, target: str | None = None, *, progress: Progress = None) -> S
     return Stream(source, target, progress=progress)
 
 
-def _source(X: Any) -> Source | None:
+def _find_source(X: Any) -> Source | None:
     family, name = type(X).__module__.split(".")[0].lstrip("_"), type(X).__name__
     if family == "polars" and name == "LazyFrame":
-        return _lazy(X)
+        return _open_lazy_frame(X)
     if family == "duckdb" and name == "DuckDBPyRelation":
-        return _relation(X)
+        return _open_relation(X)
     if family == "pyarrow":
         if isinstance(X, (pa.Table, pa.RecordBatch)):
-            return Table(X if isinstance(X, pa.Table) else pa.Table.from_batches([X]))
+            return ArrowTable(X if isinstance(X, pa.Table) else pa.Table.from_batches([X]))
         if hasattr(X, "to_batches") and hasattr(X, "get_fragments"):
-            return _dataset(X)
+            return _open_dataset(X)
         if isinstance(X, pa.RecordBatchReader):
             raise TypeError("A record batch reader can be read once only. Hint: give the dataset or the table.")
     return None
 
 
-class Table:
+class ArrowTable:
     """An Arrow table in memory: read as it lies, on all cores."""
 
     def __init__(self, table: pa.Table) -> None:
@@ -142,13 +142,13 @@ class Table:
         content = Content(self.schema.remove_metadata().to_string(), self._table.num_rows)
         for place in range(0, self._table.num_rows, CHUNK):
             for column in self._table.slice(place, CHUNK).columns:
-                content.add(_values(column))
+                content.add(_read_values(column))
         return content.digest()
 
 
-def _values(column: pa.ChunkedArray) -> Any:
+def _read_values(column: pa.ChunkedArray) -> Any:
     """The values of a column, nulls of numbers as NaN; the bytes of what is no number: not all have Python objects."""
-    if kind(column.type) == "number":
+    if classify_type(column.type) == "number":
         return column.cast(pa.float64(), safe=False).to_numpy()
     sink, table = pa.BufferOutputStream(), pa.table({"": column}).combine_chunks()
     with pa.ipc.new_stream(sink, table.schema) as stream:
@@ -193,11 +193,11 @@ class Query:
         """The batches, each a piece."""
         place = 0
         batches = self._batches([*numbers, *labels])
-        while (batch := self._next(batches)) is not None:
-            yield told(place, batch)
+        while (batch := self._read_next(batches)) is not None:
+            yield make_piece(place, batch)
             place += batch.num_rows
 
-    def _next(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    def _read_next(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
         try:
             return next(batches, None)
         except Exception as error:  # whatever a library raises: its message may show a value
@@ -216,22 +216,22 @@ class Query:
                 f"A retrying ledger cannot tell whether {self.name} gives the same rows as before. Hint: collect them "
                 "into a table or a frame, or write them to Parquet files and scan these."
             )
-        return _digest(plan + "\0" + self.schema.remove_metadata().to_string())
+        return _digest_text(plan + "\0" + self.schema.remove_metadata().to_string())
 
 
-def _lazy(frame: Any) -> Query:
+def _open_lazy_frame(frame: Any) -> Query:
     import polars
 
     schema = polars.DataFrame(schema=frame.collect_schema()).to_arrow().schema
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        for some in _frames(frame.select(columns)):
+        for some in _collect_frames(frame.select(columns)):
             yield from some.to_arrow().to_batches()
 
-    return Query("a lazy polars frame", schema, batches, lambda: _scanned(frame))
+    return Query("a lazy polars frame", schema, batches, lambda: _describe_scans(frame))
 
 
-def _scanned(frame: Any) -> str | None:
+def _describe_scans(frame: Any) -> str | None:
     """The plan, with sizes and times of the files that it scans; None if it reads anything else, or does not say."""
     plan = frame.explain()
     leaves = re.findall(r"^\s*(DF \[|OPAQUE_PYTHON|.*\bSCAN\b.*)", plan, re.MULTILINE)
@@ -242,10 +242,10 @@ def _scanned(frame: Any) -> str | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the form is of this version of polars alone: with another, a run pays again
         whole = frame.serialize().hex()  # the text leaves out values where there are many
-    return "\0".join([whole, *(repr(Stamp.of(name)) for name in names)])
+    return "\0".join([whole, *(repr(Stamp.of_file(name)) for name in names)])
 
 
-def _frames(frame: Any) -> Iterator[Any]:
+def _collect_frames(frame: Any) -> Iterator[Any]:
     if hasattr(frame, "collect_batches"):
         yield from frame.collect_batches(chunk_size=CHUNK, maintain_order=True)
         return
@@ -256,14 +256,14 @@ def _frames(frame: Any) -> Iterator[Any]:
         yield some
 
 
-def _dataset(dataset: Any) -> Query:
+def _open_dataset(dataset: Any) -> Query:
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         yield from dataset.to_batches(columns=columns, batch_size=CHUNK, batch_readahead=4, fragment_readahead=2)
 
-    return Query("an Arrow dataset", dataset.schema, batches, lambda: _stamped(dataset))
+    return Query("an Arrow dataset", dataset.schema, batches, lambda: _describe_files(dataset))
 
 
-def _stamped(dataset: Any) -> str | None:
+def _describe_files(dataset: Any) -> str | None:
     """The files of a dataset with their sizes and times, and what is kept of them; None if they do not tell."""
     if not hasattr(dataset, "files") or not hasattr(dataset, "_scan_options"):
         return None
@@ -273,17 +273,17 @@ def _stamped(dataset: Any) -> str | None:
     return repr((files, kept)) if known else None
 
 
-def _relation(relation: Any) -> Query:
-    def chosen(columns: list[str]) -> Any:
+def _open_relation(relation: Any) -> Query:
+    def project_columns(columns: list[str]) -> Any:
         return relation.project(", ".join('"' + name.replace('"', '""') + '"' for name in columns))
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        some = chosen(columns)
+        some = project_columns(columns)
         yield from (some.to_arrow_reader if hasattr(some, "to_arrow_reader") else some.fetch_record_batch)(CHUNK)
 
     schema = relation.limit(0).arrow().schema
     return Query("a DuckDB relation", schema, batches, lambda: None)  # a database does not say when it was changed
 
 
-def _digest(text: str) -> str:
+def _digest_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

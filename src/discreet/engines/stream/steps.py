@@ -12,22 +12,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines import Coins
-from discreet.engines.arrow import kind, labels, numbers, places
-from discreet.engines.stream.unit_index import Firsts
-from discreet.engines.tables import Array, Mapped
-from discreet.engines.units import marks
+from discreet.engines.arrow import classify_type, encode_arrow_labels, read_labels, read_numbers
+from discreet.engines.stream.unit_index import FirstRows
+from discreet.engines.tables import ArrayTable, MappedTable
+from discreet.engines.units import mark_rows
 from discreet.labels import codes_of
 from discreet.query import Image
 
 if TYPE_CHECKING:
     from discreet.engines.stream.stream import Stream
 
-Table = Array | Mapped
+Table = ArrayTable | MappedTable
 Mask = NDArray[np.bool_]
 
 
 @dataclass
-class Part:
+class StreamPart:
     """Some rows under way: features, if they are wanted, targets, the numbers of their units, and their places."""
 
     rows: int
@@ -42,7 +42,7 @@ class Part:
         """The place of each row among all rows, however many were dropped before it."""
         return np.arange(self.start, self.start + self.rows) if self._places is None else self._places
 
-    def by_place(self, look: Callable[[int, int], NDArray[Any]]) -> NDArray[Any]:
+    def look_up_places(self, look: Callable[[int, int], NDArray[Any]]) -> NDArray[Any]:
         """What is found for each row at its place; `look` finds it for a range of places."""
         if self._places is None:
             return look(self.start, self.start + self.rows)
@@ -64,83 +64,83 @@ class Step(Protocol):
     drops: bool  # whether rows may go
     features: bool  # whether it has to see the features to know which
 
-    def ready(self) -> None:
+    def prepare(self) -> None:
         """Read what must be known of all rows first; once."""
 
-    def __call__(self, part: Part) -> None:
+    def __call__(self, part: StreamPart) -> None:
         """Do it to some rows."""
 
 
-class _Plain:
+class _SimpleStep:
     drops = features = False
 
-    def ready(self) -> None:
+    def prepare(self) -> None:
         """Nothing has to be known."""
 
 
 @dataclass
-class Coding(_Plain):
+class EncodeTargets(_SimpleStep):
     """Targets become their places in a list of classes."""
 
     classes: Sequence[Any]
 
-    def __call__(self, part: Part) -> None:
+    def __call__(self, part: StreamPart) -> None:
         """Code the targets."""
         if isinstance(part.target, pa.Array):
-            part.target = places(part.target, self.classes)
+            part.target = encode_arrow_labels(part.target, self.classes)
         elif part.target is not None:
             codes = codes_of(part.target, self.classes).astype(np.float64)
             part.target = np.where(codes < 0, np.nan, codes)
 
 
 @dataclass
-class Imaging(_Plain):
+class MapFeatures(_SimpleStep):
     """Features become their image."""
 
     image: Image
     columns: tuple[str, ...] | None
 
-    def __call__(self, part: Part) -> None:
+    def __call__(self, part: StreamPart) -> None:
         """Map the features."""
         if part.table is not None:
-            part.table = Mapped(part.table, self.image, self.columns)
+            part.table = MappedTable(part.table, self.image, self.columns)
 
 
 @dataclass
-class Drawing(_Plain):
+class SampleRows(_SimpleStep):
     """Rows are drawn by coins at their places."""
 
     heads: Callable[[int, int], Mask]
     drops = True
 
-    def __call__(self, part: Part) -> None:
+    def __call__(self, part: StreamPart) -> None:
         """Keep the rows drawn."""
-        part.take(part.by_place(self.heads))
+        part.take(part.look_up_places(self.heads))
 
 
 @dataclass
-class Choosing(_Plain):
+class SampleUnits(_SimpleStep):
     """Units are drawn, by their names, with all of their rows."""
 
     units: Callable[[], Mask]
     drops = True
 
     @cached_property
-    def _mask(self) -> Mask:
+    def _unit_mask(self) -> Mask:
         return self.units()
 
-    def ready(self) -> None:
+    def prepare(self) -> None:
         """Draw them."""
-        _ = self._mask
+        _ = self._unit_mask
 
-    def __call__(self, part: Part) -> None:
+    def __call__(self, part: StreamPart) -> None:
         """Keep the rows of units drawn."""
         assert part.codes is not None
-        part.take(self._mask[part.codes])
+        part.take(self._unit_mask[part.codes])
 
 
 @dataclass
-class Bounding:
+class LimitRows:
     """At most `limit` rows of each unit stay, ranked by a keyed hash of what they hold."""
 
     before: Stream
@@ -149,40 +149,40 @@ class Bounding:
     drops = features = True
 
     @cached_property
-    def _last(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        firsts = Firsts(self.limit, len(self.before.index))
+    def _last_ranks(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        firsts = FirstRows(self.limit, len(self.before.unit_index))
 
         def work(parts: Any) -> list[tuple[NDArray[Any], ...]]:
-            return [(part.codes, self._marks(part), part.places) for part in parts]
+            return [(part.codes, self._mark_part(part), part.places) for part in parts]
 
-        for found in self.before.each(work):
+        for found in self.before.run_on_parts(work):
             for one in found:
                 firsts.add(*one)
-        return firsts.last()
+        return firsts.find_last_ranks()
 
-    def _marks(self, part: Part) -> NDArray[np.uint64]:
+    def _mark_part(self, part: StreamPart) -> NDArray[np.uint64]:
         assert part.table is not None
-        columns = list(part.table.block(0, part.rows).T)
-        columns = columns if part.target is None else [*columns, held_target(part.target)]
-        return marks(columns, self.coins, self._words[part.codes])
+        columns = list(part.table.read_block(0, part.rows).T)
+        columns = columns if part.target is None else [*columns, read_target(part.target)]
+        return mark_rows(columns, self.coins, self._unit_words[part.codes])
 
     @cached_property
-    def _words(self) -> NDArray[np.uint64]:
-        return self.coins.look_up_unit_words(self.before.index.names)
+    def _unit_words(self) -> NDArray[np.uint64]:
+        return self.coins.look_up_unit_words(self.before.unit_index.names)
 
-    def ready(self) -> None:
+    def prepare(self) -> None:
         """Rank the rows of all units."""
-        _ = self._words, self._last
+        _ = self._unit_words, self._last_ranks
 
-    def __call__(self, part: Part) -> None:
+    def __call__(self, part: StreamPart) -> None:
         """Keep the rows that rank first."""
-        mark, last = self._marks(part), self._last
+        mark, last = self._mark_part(part), self._last_ranks
         most, place = last[0][part.codes], last[1][part.codes]
         part.take((mark < most) | ((mark == most) & (part.places <= place)))
 
 
-def held_target(target: Any) -> NDArray[Any]:
+def read_target(target: Any) -> NDArray[Any]:
     """A target as an array: numbers as floats, labels as they are."""
     if not isinstance(target, pa.Array):
         return np.asarray(target)
-    return labels(target) if kind(target.type) == "text" else numbers(target)
+    return read_labels(target) if classify_type(target.type) == "text" else read_numbers(target)

@@ -13,18 +13,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines.arrow import distinct
-from discreet.engines.units import first_of_each, grouped
+from discreet.engines.arrow import find_distinct
+from discreet.engines.units import number_units, select_first_rows
 
 SOME = 1 << 20  # rows to gather before those that rank first are picked
 
 
-class Index:
+class UnitIndex:
     """The units of a column, numbered as they come; units that are equal by value are one.
 
-    >>> index = Index()
-    >>> index.add(*distinct(pa.array(["a", None, "b", "a"])))
-    >>> index.codes(pa.array(["b", "a", None])).tolist(), index.counts.tolist()
+    >>> index = UnitIndex()
+    >>> index.add(*find_distinct(pa.array(["a", None, "b", "a"])))
+    >>> index.encode_units(pa.array(["b", "a", None])).tolist(), index.counts.tolist()
     ([1, 0, -1], [2, 1])
     """
 
@@ -35,12 +35,12 @@ class Index:
         self._names: NDArray[np.uint8] | None = None
 
     def add(self, codes: NDArray[np.intp], values: list[Any]) -> None:
-        """Take in the units of a piece: codes into a list of values, of which None is no unit (`arrow.distinct`)."""
+        """Add the units of a piece: codes into a list of values, where None stands for no unit (`find_distinct`)."""
         rows = np.bincount(codes, minlength=len(values))
         with self._lock:
             # a unit that only a dictionary names, but no row, is none
             there = [
-                -1 if value is None or not count else self._number(value)
+                -1 if value is None or not count else self._number_unit(value)
                 for value, count in zip(values, rows, strict=True)
             ]
             if len(self._known) > len(self._counts):
@@ -48,12 +48,12 @@ class Index:
             numbers = np.array(there)
             np.add.at(self._counts, numbers[numbers >= 0], rows[numbers >= 0])
 
-    def _number(self, value: Any) -> int:
+    def _number_unit(self, value: Any) -> int:
         return self._known.setdefault(value, len(self._known))
 
-    def codes(self, column: pa.Array) -> NDArray[np.int64]:
+    def encode_units(self, column: pa.Array) -> NDArray[np.int64]:
         """The number of each row's unit; -1 where it is missing."""
-        codes, values = distinct(column)
+        codes, values = find_distinct(column)
         known = self._known
         return np.array([known.get(value, -1) for value in values], np.int64)[codes]
 
@@ -71,12 +71,12 @@ class Index:
         if self._names is None:
             values = np.empty(len(self._known), dtype=object)
             values[:] = list(self._known)
-            codes, names = grouped(values)
+            codes, names = number_units(values)
             self._names = names[codes]
         return self._names
 
 
-class Firsts:
+class FirstRows:
     """Of each unit the `limit` rows that rank first by (mark, place), gathered piece by piece in any order."""
 
     def __init__(self, limit: int, units: int) -> None:
@@ -90,18 +90,18 @@ class Firsts:
         self._new.append((codes, marks, places))
         self._waiting += len(codes)
         if self._waiting > max(SOME, len(self._rows[0])):
-            self._pick()
+            self._pick_rows()
 
-    def _pick(self) -> None:
+    def _pick_rows(self) -> None:
         codes, marks, places = (np.concatenate(parts) for parts in zip(self._rows, *self._new, strict=True))
         order = np.argsort(places)  # rows of equal marks rank by place
         codes, marks, places = codes[order], marks[order], places[order]
-        kept = first_of_each(codes, marks, self._limit)
+        kept = select_first_rows(codes, marks, self._limit)
         self._rows, self._new, self._waiting = (codes[kept], marks[kept], places[kept]), [], 0
 
-    def last(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def find_last_ranks(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """For each unit, the mark and the place of the last row that counts."""
-        self._pick()
+        self._pick_rows()
         codes, marks, places = self._rows
         order = np.lexsort((places, marks, codes))
         ends = np.zeros(self._units, np.uint64), np.full(self._units, -1, np.int64)

@@ -21,7 +21,7 @@ from discreet.mechanisms.keystream import Keystream
 from discreet.models.erm.problem import MOST
 from discreet.models.shared.classifier import TOO_FEW
 from discreet.query import Batch, BoundedSum, OneHot
-from discreet.query.images import missing
+from discreet.query.images import find_missing
 from discreet.release import Release
 
 SURE = 40.0  # deviations: beyond is a part e^(-40²/2) < 1e-347 of all chances, and the smallest float is 5e-324
@@ -82,4 +82,4 @@ class NoisyCount(Inside):
 
 def _code_whole_rows(batch: Batch) -> NDArray[np.int64]:
     """Rows without anything missing: the others count for nothing."""
-    return np.where(missing(batch), -1, 0)
+    return np.where(find_missing(batch), -1, 0)

@@ -25,7 +25,7 @@ from discreet.models.hypotheses.families import FAMILIES, Conjunction, Stump
 from discreet.models.shared.classifier import PrivateClassifier
 from discreet.models.shared.parameters import estimator
 from discreet.query import Batch, BoundedSum, Exact, OneHot
-from discreet.query.images import missing
+from discreet.query.images import find_missing
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -205,7 +205,7 @@ class Answers:
         cells = np.full((len(batch), len(self.hypotheses)), -1)
         if batch.y is None or batch.y.dtype.kind != "f" or not len(batch):
             return cells
-        there = ~missing(batch) & np.isfinite(batch.y)
+        there = ~find_missing(batch) & np.isfinite(batch.y)
         X = np.clip(batch.X, self.bounds.lower, self.bounds.upper)
         X[~there] = self.bounds.centre  # in their place, so that hypotheses see numbers
         true = np.where(there, batch.y, 0).astype(np.int64)

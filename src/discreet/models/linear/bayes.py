@@ -19,7 +19,7 @@ from discreet.models.linear.posterior_draws import Deferred, Noisy, Prior
 from discreet.models.shared.estimator import PrivateRegressor
 from discreet.models.shared.parameters import estimator
 from discreet.query import WIDEST, Batch, BoundedSum, OneHot
-from discreet.query.images import missing
+from discreet.query.images import find_missing
 
 Floats = NDArray[np.float64]
 Kind = Literal["noise-aware", "naive-overconfident"]
@@ -252,7 +252,7 @@ def _make_image(bounds: Bounds, intercept: bool) -> Any:
 
 def _count_rows(curator: Curator, share: Share) -> tuple[float, float]:
     """The number of rows, with noise: each whole row adds one."""
-    table = OneHot(lambda rows: np.where(missing(rows), -1, 0), 1)
+    table = OneHot(lambda rows: np.where(find_missing(rows), -1, 0), 1)
     noisy = curator.measure(BoundedSum(table, order=1 if share.budget.pure else 2, name="count"), share)
     return float(noisy.value[0]), float(np.max(noisy.std))
 

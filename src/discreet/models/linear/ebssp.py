@@ -26,7 +26,7 @@ from discreet.models.linear.shrinkage import shrink_coefficients
 from discreet.models.linear.standardise import standardise_rows
 from discreet.models.shared.linear_fit import ADAPTS
 from discreet.query import Batch, BoundedSum, Image, OneHot
-from discreet.query.images import Line, Mixed, missing
+from discreet.query.images import LinearForm, Mixed, find_missing
 from discreet.release import Release
 
 Floats = NDArray[np.float64]
@@ -129,7 +129,7 @@ def _noise_ratio(task: Task, rows: float, width: float | None = None) -> float:
 
 
 def _count_rows(curator: Curator, share: Share) -> tuple[float, float]:
-    one = OneHot(lambda rows: np.where(missing(rows), -1, 0), 1)
+    one = OneHot(lambda rows: np.where(find_missing(rows), -1, 0), 1)
     noisy = curator.measure(BoundedSum(one, name="count"), share)
     return float(np.squeeze(noisy.value)), float(np.squeeze(noisy.std))
 
@@ -206,7 +206,7 @@ def _measure_moments(
     # PRIVATISE: the size of the residuals, and what they still say
     expected = max(_residual_variance(rough, line), 0.25 * rough.variance)
     edge = setting.residual_clip * math.sqrt(expected / weight)
-    squares = _sum_squares(t, Line(z, _to_frame(frame, line)), edge)
+    squares = _sum_squares(t, LinearForm(z, _to_frame(frame, line)), edge)
     if setting.rho > SMALL_RHO:
         left = _solve_variance(curator.measure(squares, for_residuals), edge, n)
         clip = min(clip, setting.residual_clip * math.sqrt(left * weight))
@@ -294,7 +294,7 @@ def _average_grams(grams: list[Release]) -> tuple[Floats, float]:
     return np.asarray(mean), total**-0.5
 
 
-def _sum_squares(t: Image, line: Line, clip: float) -> BoundedSum:
+def _sum_squares(t: Image, line: LinearForm, clip: float) -> BoundedSum:
     def squares(rows: Batch) -> Floats:
         return np.asarray((t(rows) - line(rows)) ** 2)
 

@@ -75,7 +75,7 @@ def fit_posterior_sample(task: Task) -> Fit:
     xx, widths = task.curator.expect(
         BoundedSum(x, x, norm=1, box=True, bits=min(BITS, (53 - d.bit_length()) // 2), name="X'X")
     )
-    bits = xx.coarser(_noise_multiplier(task.curator.buys(for_smallest)), widths).bits
+    bits = xx.coarsen_grid(_noise_multiplier(task.curator.buys(for_smallest)), widths).bits
     vv, _ = task.curator.expect(BoundedSum(v, v, norm=1, box=True, bits=bits, name="moments"))
 
     # PRIVATISE: the number of rows; the smallest eigenvalue; the draw

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 def features(bounds: Bounds, intercept: bool) -> Scaled:
     """The rows as vectors (1, x), features scaled into [-1, 1]: of length at most the root of their width."""
-    return Scaled.by(bounds, intercept)
+    return Scaled.from_bounds(bounds, intercept)
 
 
 def target(bounds: Bounds) -> Callable[[Batch], Floats]:

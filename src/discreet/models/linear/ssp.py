@@ -83,7 +83,7 @@ def length(rows: Rows, d: int) -> float:
 
     A little more than the largest norm: on its grid, too, no row is then longer than 1, and none needs measuring.
     """
-    return math.sqrt(d) * (1 + Lattice.of(1.0, BITS, d).spare(d)) if rows == "max-norm" else 1.0
+    return math.sqrt(d) * (1 + Lattice.for_norm(1.0, BITS, d).compute_rounding_margin(d)) if rows == "max-norm" else 1.0
 
 
 def mapped(x: Scaled, y: Image, rows: Rows, d: int) -> tuple[Image, Image]:
@@ -110,7 +110,7 @@ def mapped(x: Scaled, y: Image, rows: Rows, d: int) -> tuple[Image, Image]:
         return np.asarray(y(batch) / batch.make_once((x, "length"), lambda: own(batch)))
 
     if rows == "max-norm":
-        return x.times(1 / length(rows, d)), y
+        return x.multiply(1 / length(rows, d)), y
     return (directed, y) if rows == "row-norm" else (directed, divided)
 
 

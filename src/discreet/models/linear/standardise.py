@@ -15,8 +15,8 @@ from discreet.models.linear.scaled_rows import features, target
 from discreet.models.linear.shrinkage import MEAN_VARIANCE
 from discreet.models.shared.scaling import StandardisedRows, find_indicators, standardise_features
 from discreet.query import Batch, BoundedSum
-from discreet.query.images import missing
-from discreet.query.moment_sums import Powers
+from discreet.query.images import find_missing
+from discreet.query.moment_sums import MomentSums
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def standardise_rows(
     intercept, d = task.intercept, len(bounds.lower)
 
     # BOUND + SUMMARISE + PRIVATISE: one reading of the rows
-    powers = Powers(
+    powers = MomentSums(
         features(bounds, False),
         target(bounds),
         weights=(1.0, 1.0, of_target, SQUARE_WEIGHT * of_target),
@@ -98,7 +98,7 @@ def _sum_target(bounds: Bounds) -> BoundedSum:
     t = target(bounds)
 
     def values(rows: Batch) -> Floats:
-        return np.where(missing(rows), np.nan, t(rows))
+        return np.where(find_missing(rows), np.nan, t(rows))
 
     return BoundedSum(values, norm=1.0, name="sum of the target")
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.budget import Budget
 from discreet.documents.atomic_files import write_file
-from discreet.engines.opening import in_memory
+from discreet.engines.opening import as_memory_rows
 from discreet.errors import VersionError
 from discreet.events import Composed
 from discreet.models.linear.known_moments import KnownMoments
@@ -76,10 +76,10 @@ class Statistics:
         """The exact statistics of rows that need no protection. NOT private, and nothing is charged."""
         from discreet.models.linear.linear_model import through_origin
 
-        rows = in_memory(X, y)
+        rows = as_memory_rows(X, y)
         bounds = bounds.matched(rows.width, rows.columns)
         target, bounds = bounds.target, bounds if fit_intercept else through_origin(bounds)
-        batch_X, batch_y = np.asarray(rows.whole(), np.float64), np.asarray(rows.targets(), np.float64)
+        batch_X, batch_y = np.asarray(rows.read_features(), np.float64), np.asarray(rows.read_targets(), np.float64)
         u, t = bounds.scale(batch_X), bounds.scale_target(batch_y)
         good = np.isfinite(u).all(axis=1) & np.isfinite(t)
         part = _sum_exactly(u[good], t[good], fit_intercept)

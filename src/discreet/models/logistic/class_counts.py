@@ -14,7 +14,7 @@ from discreet.curator import Curator
 from discreet.curator.task import Task
 from discreet.models.shared.classifier import TOO_FEW
 from discreet.query import Batch, BoundedSum, OneHot
-from discreet.query.images import missing
+from discreet.query.images import find_missing
 
 Floats = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ def count_classes(curator: Curator, share: Share, classes: int) -> ClassCounts:
 
 def _class_codes(rows: Batch) -> NDArray[np.int64]:
     assert rows.y is not None
-    return np.where(missing(rows) | ~np.isfinite(rows.y), -1, np.nan_to_num(rows.y)).astype(np.int64)
+    return np.where(find_missing(rows) | ~np.isfinite(rows.y), -1, np.nan_to_num(rows.y)).astype(np.int64)
 
 
 def estimate_rows(rows: NoisyNumber, public: int | None) -> float:

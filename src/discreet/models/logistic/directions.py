@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.models.shared.losses import slope_of_log, slope_of_softmax
 from discreet.query import BITS, Batch, BoundedSum, Image, Lattice, halved
-from discreet.query.grid import Slope
+from discreet.query.grid import GridCoefficients
 
 Floats = NDArray[np.float64]
 
@@ -39,27 +39,27 @@ class RowDirections:
 
     def _compute_split(self, batch: Batch) -> tuple[Floats, Floats]:
         z = np.ascontiguousarray(np.asarray(self.image(Batch(batch.X, batch.y)), np.float64).T)
-        length = np.sqrt(halved(z * z)) * (1 + self.grid.spare(self.width))
+        length = np.sqrt(halved(z * z)) * (1 + self.grid.compute_rounding_margin(self.width))
         z /= np.maximum(length, 1e-300)
         return z, length
 
     @property
     def grid(self) -> Lattice:
         """The grid that directions are put on."""
-        return Lattice.of(1.0, BITS, self.width)
+        return Lattice.for_norm(1.0, BITS, self.width)
 
-    def compute_margins(self, batch: Batch, slope: Slope) -> Floats:
+    def compute_margins(self, batch: Batch, slope: GridCoefficients) -> Floats:
         """θ·z of each row, for each θ of a slope on `grid`: an exact product, so that it is the row's own."""
         grid = self.grid
         z, _ = batch.make_once(
             (self, grid, 2, False), lambda: grid.quantise(self(batch), 2, False, batch.missing_targets)
         )
-        return np.asarray(slope.line(z) * self.measure_lengths(batch))
+        return np.asarray(slope.multiply_rows(z) * self.measure_lengths(batch))
 
 
 def sum_gradients(directions: RowDirections, theta: Floats, clip: float, residuals: Residuals, name: str) -> BoundedSum:
     """Σ z ⊗ r over rows, with r the residuals at theta, each row's product clipped to norm `clip`."""
-    slope = directions.grid.slope(theta)
+    slope = directions.grid.quantise_coefficients(theta)
 
     def right(batch: Batch) -> Floats:
         assert batch.y is not None
@@ -92,7 +92,7 @@ def sum_level_and_scale(
     Of several classes r has one entry each, and s·r is added up over them; without levels s·r/length alone. Each row's
     vector is clipped to norm `clip`.
     """
-    slope = directions.grid.slope(theta)
+    slope = directions.grid.quantise_coefficients(theta)
     level = theta[:, 0] if levels else np.zeros(len(theta))
     residuals = binary_residuals if len(theta) == 1 else multiclass_residuals
 

@@ -34,7 +34,7 @@ def fit_gradient_descent(task: Task, rounds: int | None = None) -> Fit:
 
     # BOUND + SUMMARISE + PRIVATISE: the number of rows, then gradients, each at most as long as a row
     counts = count_classes(task.curator, for_counts, len(bounds.classes or ()))
-    rows = RowDirections(Scaled.by(bounds, task.intercept), task.width)
+    rows = RowDirections(Scaled.from_bounds(bounds, task.intercept), task.width)
     n, classes = estimate_rows(counts.total, task.n), len(counts.value)
     theta, places = np.zeros((1 if classes == 2 else classes, task.width)), []
     task.curator.keep()

@@ -10,7 +10,7 @@ from discreet.curator.task import Task
 from discreet.models.logistic.feature_moments import ExpectedMoments, shrink_moments
 from discreet.models.shared.scaling import StandardisedRows, find_indicators, standardise_features
 from discreet.query.images import Scaled
-from discreet.query.moment_sums import Powers
+from discreet.query.moment_sums import MomentSums
 
 CLIP_AT = 4.0  # deviations from its mean at which a feature is clipped, unless said otherwise
 NAME = "means and squares"
@@ -23,7 +23,7 @@ def scale_features(
 
     `rare` is added to the deviation of an indicator, at right angles: a rare one is then no longer than others.
     """
-    found = task.curator.measure(Powers(Scaled.by(bounds, False), name=NAME), share)
+    found = task.curator.measure(MomentSums(Scaled.from_bounds(bounds, False), name=NAME), share)
     means, squares = np.split(np.asarray(found.value) / n, [len(bounds.lower)])
     expected = ExpectedMoments.from_bounds(bounds, task.intercept)
     centre, spread = shrink_moments(means, squares, float(np.max(found.std)) / n, expected, task.intercept)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.engines.opening import is_lazy, is_rows
-from discreet.engines.tables import apart
+from discreet.engines.tables import split_column
 from discreet.models.naive_bayes.sums import ClassSums
 from discreet.models.shared.classifier import PrivateClassifier, as_array
 from discreet.models.shared.parameters import estimator
@@ -96,7 +96,7 @@ class NaiveBayes(PrivateClassifier):
     def _refuse_columns(self, X: Any) -> None:
         """Raise if rows in memory have other columns than those of the first call."""
         if not is_rows(X) and not is_lazy(X):
-            validate_data(self, apart(X, self.unit)[0], reset=False, skip_check_array=True)
+            validate_data(self, split_column(X, self.unit)[0], reset=False, skip_check_array=True)
 
     def _found(self) -> dict[str, Any]:
         """What the first call found, as parameters of the next."""

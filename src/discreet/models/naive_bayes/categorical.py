@@ -16,8 +16,8 @@ from discreet.bounds import Bounds
 from discreet.budget import Budget, Part, counts
 from discreet.curator.task import Task
 from discreet.engines import Rows
-from discreet.engines.opening import in_memory
-from discreet.engines.tables import apart
+from discreet.engines.opening import as_memory_rows
+from discreet.engines.tables import split_column
 from discreet.models.naive_bayes.base import LEAST, NaiveBayes
 from discreet.models.naive_bayes.columns import (
     Cells,
@@ -153,10 +153,10 @@ class TableNB(NaiveBayes):
         if all(known is None for known in self.categories_):
             return np.asarray(self._check_rows(X), np.float64)
         if isinstance(self.unit, str) and self.unit in getattr(X, "columns", ()):
-            X, _ = apart(X, self.unit)
-        rows = in_memory(X, numeric=False)
+            X, _ = split_column(X, self.unit)
+        rows = as_memory_rows(X, numeric=False)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return Places(self.categories_)(Batch(rows.whole()))
+        return Places(self.categories_)(Batch(rows.read_features()))
 
 
 def price_parts(tabled: int, normal: int, searched: bool, pure: bool) -> list[Part]:

@@ -18,7 +18,7 @@ from discreet.curator import Curator
 from discreet.curator.task import Task
 from discreet.curator.total_noise import deviation_of
 from discreet.engines import Rows
-from discreet.engines.opening import in_memory, is_rows
+from discreet.engines.opening import as_memory_rows, is_rows
 from discreet.errors import LedgerError, NotSupported
 from discreet.labels import ordered
 from discreet.ledger.failed_reads import Reading
@@ -30,7 +30,7 @@ from discreet.models.shared.attempts import RestoreOnError
 from discreet.models.shared.classifier import LinearClassifier
 from discreet.models.shared.parameters import estimator
 from discreet.query import BoundedSum, OneHot
-from discreet.query.images import Scaled, missing
+from discreet.query.images import Scaled, find_missing
 
 Floats = NDArray[np.float64]
 Method = Literal["ftrl", "tree", "igd", "giga"]
@@ -211,7 +211,7 @@ class OnlineClassifier(LinearClassifier):
     def _begin(self, task: Task, bounds: Bounds, share: Share, batch: float, watch: Share | None) -> Stream:
         curator = task.curator
         width, scores = curator.width + 1, len(self.classes_) if len(self.classes_) > 2 else 1
-        rows = Shrunk(Scaled.by(bounds, True), self.clip or math.sqrt(1 + curator.width / 2))
+        rows = Shrunk(Scaled.from_bounds(bounds, True), self.clip or math.sqrt(1 + curator.width / 2))
         slope = rows.radius * math.sqrt(scores)
         moves = slope * (2 if task.budget.neighbours == "replace-one" else 1)
         noise = moves * deviation_of(curator.buys(share), width * scores) / batch
@@ -245,12 +245,12 @@ class OnlineClassifier(LinearClassifier):
         from discreet.models.online.regret import exact_regret
 
         check_is_fitted(self, "release_")
-        rows = in_memory(X, y, labels=True).encode_targets(self.classes_.tolist())
-        image = Shrunk(Scaled.by(self.bounds_, True), self.clip or math.sqrt(1 + rows.width / 2))
+        rows = as_memory_rows(X, y, labels=True).encode_targets(self.classes_.tolist())
+        image = Shrunk(Scaled.from_bounds(self.bounds_, True), self.clip or math.sqrt(1 + rows.width / 2))
         return exact_regret(rows, image, self.loss, self.iterates_, np.asarray(rounds), float(self.radius))
 
     def _counted(self, curator: Curator, share: Share) -> float:
-        there = OneHot(lambda rows: np.where(missing(rows), -1, 0), 1)
+        there = OneHot(lambda rows: np.where(find_missing(rows), -1, 0), 1)
         return float(curator.measure(BoundedSum(there, name="count"), share).value[0])
 
     def _batch(self, task: Task) -> float | None:

@@ -21,7 +21,7 @@ def exact_regret(rows: Memory, image: Shrunk, loss: Loss, points: Floats, rounds
 
     The best point is found by projected subgradient descent; what it misses makes the regret look smaller.
     """
-    X, y = rows.whole(), rows.targets()
+    X, y = rows.read_features(), rows.read_targets()
     if rounds.shape != y.shape or not (np.isin(rounds, np.arange(len(points) - 1))).all():
         raise ValueError("`rounds` must hold, for each row, the number of a round that was played.")
     z = image(Batch(X))

@@ -193,7 +193,7 @@ class RunningSum(Inside):
         assert isinstance(event, Gaussian)
         sensitivity = self.sensitivity(budget.neighbours)
         exponent = self.query.exponent(self.widths) - self.strategy.bits
-        self.past.open(self.strategy, self.query.lattices(self.widths), sensitivity, event)
+        self.past.open(self.strategy, self.query.choose_lattices(self.widths), sensitivity, event)
         self.past.add(rows.sum(self.query))
         total = self.past.weighted(self.strategy.weights(len(self.past)))
 

@@ -59,7 +59,7 @@ class Losses:
         query = BoundedSum(self, norm=1.0, box=True, name="losses", fixed=(width, 1))
         with alone.silence():
             total = rows.sum(query)
-        return total.reshape(width), Fraction(query.lattices((width, 1))[0].limit)
+        return total.reshape(width), Fraction(query.choose_lattices((width, 1))[0].limit)
 
 
 def scored(estimator: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.engines.memory import Memory
-from discreet.engines.opening import in_memory
+from discreet.engines.opening import as_memory_rows
 from discreet.mechanisms.coins import Coins
 from discreet.mechanisms.keystream import Keystream
 from discreet.models.selection.candidates import candidate, fitted
@@ -23,7 +23,7 @@ def best_on_public(
     fewer public rows than private ones it leans to settings for more noise than there will be.
     """
     X, y = data
-    rows = in_memory(X, y, labels=estimator.has_labels)
+    rows = as_memory_rows(X, y, labels=estimator.has_labels)
     dealt = list(rows.split_into_blocks(folds, Coins.draw_key(rng)))
     total = np.zeros(len(settings))
     for held in range(folds):
@@ -36,7 +36,7 @@ def best_on_public(
 
 
 def _joined(blocks: list[Memory], labelled: bool) -> Memory:
-    X = np.concatenate([block.whole() for block in blocks])
-    joined = Memory(X, np.concatenate([block.targets() for block in blocks]), labels=labelled)
+    X = np.concatenate([block.read_features() for block in blocks])
+    joined = Memory(X, np.concatenate([block.read_targets() for block in blocks]), labels=labelled)
     joined.columns = blocks[0].columns
     return joined

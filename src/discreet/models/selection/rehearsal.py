@@ -31,7 +31,7 @@ class Schema(Memory):
         """The public number of rows."""
         return self.count or 0
 
-    def _take(self, heads: Any) -> Memory:
+    def _take_rows(self, heads: Any) -> Memory:
         some = Schema.__new__(Schema)
-        some.__dict__.update(super()._take(heads).__dict__, count=self.count)
+        some.__dict__.update(super()._take_rows(heads).__dict__, count=self.count)
         return some

@@ -113,8 +113,8 @@ def measure_batch(
     query: BoundedSum, batch: list[Rows], event: Event, budget: Budget, rng: Keystream
 ) -> tuple[Floats, float]:
     """The gradient of some blocks of rows, with noise of its sensitivity; and the deviation of the noise."""
-    widths = query.widths(batch[0].make_empty_batch())
-    query = replace(query, fixed=widths).coarser(size_of(event), widths)
+    widths = query.read_widths(batch[0].make_empty_batch())
+    query = replace(query, fixed=widths).coarsen_grid(size_of(event), widths)
     total: Exact = np.sum([block.sum(query).astype(object) for block in batch], axis=0)
     sensitivity, exponent = query.sensitivity(widths, budget.neighbours), query.exponent(widths)
     fine = max(0, FINE - math.frexp(size_of(event) * float(sensitivity))[1])

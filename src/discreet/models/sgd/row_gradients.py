@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.bounds import Bounds
 from discreet.models.shared.losses import ScoreLoss
 from discreet.query import Batch, BoundedSum, Image, Lattice, OneHot, halved
-from discreet.query.images import Scaled, missing
+from discreet.query.images import Scaled, find_missing
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class RowGradients:
     @classmethod
     def from_bounds(cls, bounds: Bounds, intercept: bool, target: Image, loss: ScoreLoss) -> RowGradients:
         """Features scaled by these bounds."""
-        return cls(PolarRows(Scaled.by(bounds, intercept)), target, loss)
+        return cls(PolarRows(Scaled.from_bounds(bounds, intercept)), target, loss)
 
     def centre_at(self, mean: Floats) -> RowGradients:
         """The same with features centred there: a point of [-1, 1]^d, public or released."""
@@ -181,4 +181,4 @@ def _code_mapped_rows(batch: Batch) -> Floats:
 
 
 def _code_whole_rows(batch: Batch) -> Floats:
-    return np.where(missing(batch), -1.0, 0.0)
+    return np.where(find_missing(batch), -1.0, 0.0)

@@ -22,7 +22,7 @@ from discreet.curator.session import open_task, public_count, refuse_count, run_
 from discreet.curator.task import Task
 from discreet.engines import Rows
 from discreet.engines.opening import as_rows, is_lazy, is_rows
-from discreet.engines.tables import apart
+from discreet.engines.tables import split_column
 from discreet.errors import LeakWarning, NotSupported, outside
 from discreet.labels import unit_name
 from discreet.ledger import Detached, Ledger, open_ledger
@@ -188,7 +188,7 @@ class PrivateEstimator(BaseEstimator, SharedParameters, ABC):  # type: ignore[mi
 
     def _remember_columns(self, X: Any, rows: Rows) -> None:
         if not is_rows(X) and not is_lazy(X):
-            validate_data(self, apart(X, self.unit)[0], skip_check_array=True)
+            validate_data(self, split_column(X, self.unit)[0], skip_check_array=True)
             return
         self.n_features_in_ = rows.width
         if rows.columns is not None:
@@ -201,7 +201,7 @@ class PrivateEstimator(BaseEstimator, SharedParameters, ABC):  # type: ignore[mi
                 f"Predictions are made of rows in memory, not of a {type(X).__name__}. Hint: collect() them."
             )
         if isinstance(self.unit, str) and self.unit in getattr(X, "columns", ()):
-            X, _ = apart(X, self.unit)
+            X, _ = split_column(X, self.unit)
         as_rows(X)  # errors that show no value
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False, accept_sparse="csr")
         return X.toarray() if hasattr(X, "toarray") else X
