@@ -108,7 +108,7 @@ def test_blocks_that_must_be_stable_are_audited(twin, monkeypatch):
 
     def ask(x):
         asked = StableBlocks("blocks", Runner(marked, 1, False), 9, (grid,), (0,), True)
-        return asked.run(Memory(x[:, None]), promise, Budget(1.0, 1e-2), keystream.default())[0]
+        return asked.run(Memory(x[:, None]), promise, Budget.derive(1.0, 1e-2), keystream.default())[0]
 
     pair = np.zeros(9), np.append(np.zeros(9), 100.0)
     seen = audit(ask, *pair, event=promise, runs=400, delta=1e-2, confidence=SURE)

@@ -156,7 +156,7 @@ def test_budgets_of_the_wrong_kind_charge_nothing(method, budget, says):
 )
 def test_audit_of_whole_methods(method, delta, seeded):
     """No row, and one row in a corner. A sound method fails with probability below 1e-6; the seed is fixed."""
-    budget = Budget(2.0, delta)
+    budget = Budget.derive(2.0, delta)
 
     def run(data):
         return solve(method, data, budget, intercept=False)[1].summary("fit", budget)
@@ -599,7 +599,7 @@ def test_what_was_measured_misleads_with_the_stated_probability():
 
     …but for about one: more than 20 would have probability below 1e-12. The seed is fixed.
     """
-    budget = Budget(4.0, 1e-2)
+    budget = Budget.derive(4.0, 1e-2)
     rng, X = Keystream.seeded(4), np.random.default_rng(0).uniform(-1, 1, (200, 2))
     true = min(np.linalg.eigvalsh(X.T @ X - np.outer(row, row))[0] for row in X)
     wrong = 0

@@ -61,7 +61,7 @@ class Unplaced(Memory):
 
     def split_into_blocks(self, count, coins):
         self.check_places()
-        return super().blocks(count, coins)
+        return super().split_into_blocks(count, coins)
 
 
 def test_an_engine_may_refuse_to_sample_by_places():

@@ -584,7 +584,7 @@ def test_replacing_is_removing_and_adding():
     for paid in (Approximate(0.3, 1e-6), Approximate(4.0, 1e-9), Approximate(500.0, 0.01)):
         half = add_remove_budget(paid, Budget(1.0, 1e-6, "replace-one"))
         assert half.group(2).epsilon <= paid.epsilon and half.group(2).delta <= paid.delta * (1 + 1e-12)
-        assert add_remove_budget(paid, Budget(1.0, 1e-6)) == Budget(paid.epsilon, paid.delta)
+        assert add_remove_budget(paid, Budget(1.0, 1e-6)) == Budget.derive(paid.epsilon, paid.delta)
 
 
 # Densities, in one dimension -------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def test_the_clipped_square_of_a_normal(clip):
 
 def test_more_noise_clips_harder():
     settings = [ebssp.ClipSetting(rho) for rho in np.logspace(-5, 1, 20)]
-    for name in ("length", "clip", "reach"):
+    for name in ("row_length", "target_clip", "residual_clip"):
         values = [getattr(setting, name) for setting in settings]
         assert values == sorted(values, reverse=True) and values[0] > values[-1] > 0
     assert ebssp.weigh_target(10.0, 10) > ebssp.weigh_target(1e-5, 10)

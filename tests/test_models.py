@@ -266,7 +266,7 @@ def test_predictions_keep_to_the_target_and_pass_missing_values_on():
 
 def test_the_receipt_says_what_was_paid():
     model = LinearRegression(1.0, 1e-6, bounds=BOUNDS, ledger=Ledger(Budget(1, 1e-6), data="claims"))
-    receipt = str(model.fit(*data()).release_)
+    receipt = model.fit(*data()).release_.details()
     for word in ("LinearRegression", "ε = 1, δ = 1e-06", "add-remove one row", "claims", "X'X", "squared residuals"):
         assert word in receipt
     assert "NOT PRIVATE" not in receipt

@@ -51,7 +51,7 @@ class Broken(Memory):
         raise OSError("row 3 holds 8675309")
 
     def encode_targets(self, classes):
-        some = super().coded(classes)
+        some = super().encode_targets(classes)
         some.__class__ = Broken
         return some
 
@@ -255,7 +255,7 @@ def test_a_round_that_fails_after_mistakes_were_counted_shows_none_of_them():
             return Memory.sum(self, query)
 
         def encode_targets(self, classes):
-            some = super().coded(classes)
+            some = super().encode_targets(classes)
             some.__class__ = Late
             return some
 

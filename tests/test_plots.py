@@ -425,7 +425,7 @@ def test_without_matplotlib(monkeypatch, draw):
 
 def test_names_of_functions_are_functions():
     for name in plots.__all__:
-        assert callable(getattr(plots, name)) and "Guarantee" in getattr(plots, name).__doc__
+        assert callable(getattr(plots, name)) and "Notes" in getattr(plots, name).__doc__
     assert adversary is plots.adversary and coefficients is plots.coefficients and ledger is plots.ledger
     assert callable(loss.losses)
 

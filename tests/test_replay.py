@@ -286,7 +286,7 @@ PROCEDURES = {
     "FoundLabels": LogisticRegression(bounds=Bounds([-1.0] * 3, [1.0] * 3)),
     "NoisyCount": LinearSVC(),
     "NoisyMinimum": LogisticRegression(method="output", n=41),
-    "Passes": SGDClassifier(1.0, 0.0, noise="pure", n=41),
+    "BatchPasses": SGDClassifier(1.0, 0.0, noise="pure", n=41),
     "PerturbedMinimum": LinearSVC(),
     "PosteriorDraw": LinearRegression(method="posterior"),
     "Repeats": SEARCHES["repeats"],

@@ -470,7 +470,7 @@ def test_a_search_shows_no_bar_and_is_retried_unpaid():
             if self.left:
                 self.left -= 1
                 raise OSError
-            return super().blocks(*arguments)
+            return super().split_into_blocks(*arguments)
 
     rows, account = Once(*labelled(60), labels=True), Ledger(Budget(99.0, 1e-3), reserve=1e-4)
     rows.left = 1

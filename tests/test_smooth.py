@@ -161,6 +161,7 @@ def test_a_median_by_a_test_of_stability_is_audited(twin, monkeypatch):
 @pytest.mark.catalogue("ME7")
 @pytest.mark.parametrize("method", ["smooth", "ptr", "histogram"])
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.filterwarnings("ignore:The `delta` of a budget, 1e-06, is not far below 1/n:discreet.DeltaWarning")
 def test_each_method_is_near_the_truth_and_spends_its_budget(method, relation):
     x = np.random.default_rng(0).normal(31.7, 2, 20_000)
     ledger = Ledger(Budget(1.0, 1e-6, relation))

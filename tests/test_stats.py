@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet import Bounds, Budget, BudgetExceeded, Ledger, NotPrivateWarning, stats
+from discreet import Bounds, Budget, BudgetExceeded, DeltaWarning, Ledger, NotPrivateWarning, stats
 from discreet.accounting import epsilon
 from discreet.checks import private_statistics
 from discreet.engines.memory import Memory
@@ -92,7 +92,7 @@ def test_the_promise_is_chosen_by_how_far_noise_reaches():
     assert asking.l1_factor_of_cells({}) == 1.0 and asking.l1_factor_of_cells({"neighbours": "replace-one"}) == np.sqrt(
         2
     )
-    budget = Budget(1.0, 0.01)
+    budget = Budget.derive(1.0, 0.01)
     assert (
         asking._choose_lighter_budget(budget, {}, 1.0).pure
         and asking._choose_lighter_budget(budget, {}, np.sqrt(2)) == budget
@@ -128,7 +128,8 @@ def test_counts_have_whole_noise_and_the_promise_that_needs_less():
     assert alone.event == Pure(1.0) and alone.budget == Budget(1.0) and alone.std < 1.4
     shared = stats.count(SAMPLE, 1.0, 1e-6, ledger=Ledger(Budget(1.0, 1e-6)))
     assert isinstance(shared.event, Gaussian) and shared.std > 3
-    loose = stats.histogram(SAMPLE[:90], [0.0, 9.0, 99.0], epsilon=0.1, delta=1e-3, neighbours="replace-one")
+    with pytest.warns(DeltaWarning, match="not far below 1/n for n = 90"):
+        loose = stats.histogram(SAMPLE[:90], [0.0, 9.0, 99.0], epsilon=0.1, delta=1e-3, neighbours="replace-one")
     assert isinstance(loose.event, Gaussian) and loose.std < np.sqrt(2) * 2 / 0.1
     with pytest.raises(ValueError, match="epsilon"):
         stats.count(SAMPLE, -1.0, 1e-6)

@@ -67,7 +67,7 @@ def test_further_mistakes(tmp_path):
         (GOOD + "[ledger]\ndata = 'x'\n", "no `path` in [ledger]"),
         (GOOD + "[data]\nunit = 'patient'\n", "is none of the columns"),
         (GOOD + "[data]\nmax_rows_per_unit = 2\n", "needs a `unit`"),
-        (GOOD.replace("1.0", "1.0\ndelta = 0.01") + "[data]\nn = 1000\n", "too large for n = 1000"),
+        (GOOD.replace("1.0", "1.0\ndelta = 0.1") + "[data]\nn = 1000\n", "must be below 0.1"),
         (GOOD + "[columns.w]\nkind = 'category'\nvalues = ['a']\n", "two or more distinct"),
         (GOOD + "[columns.w]\nkind = 'category'\nvalues = ['a', 1]\n", "all text, all numbers"),
     ):

@@ -45,7 +45,7 @@ def test_describe_for_people(table):
         assert wanted in result.stdout
     assert "  cost " not in result.stdout
     page = (table.folder / "visits.html").read_text()
-    assert "data:image/png;base64," in page and "<td>south</td>" in page and "promise" in page
+    assert "data:image/png;base64," in page and "<td>south</td>" in page and "guarantee" in page
 
 
 def test_fit_and_predict(table):

@@ -313,7 +313,7 @@ class Mapped:
         """The total of a batch."""
         return self.query(self._mapped(batch))
 
-    def widths(self, empty: Batch) -> tuple[int, int]:
+    def read_widths(self, empty: Batch) -> tuple[int, int]:
         """The number of columns of each factor."""
         return self.query.read_widths(self._mapped(empty))
 

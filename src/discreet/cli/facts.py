@@ -22,7 +22,7 @@ kind = "skip"               # never read
 
 [budget]
 epsilon = 2.0               # of everything that is ever asked of these data
-delta = 1e-6
+delta = 1e-7
 neighbours = "add-remove"
 
 [ledger]                    # optional: the account that adds up what is spent

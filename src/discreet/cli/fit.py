@@ -133,7 +133,7 @@ def features_of(table: Table, columns: list[Column], target: Column, progress: P
     rows, encoder = table.rows(columns, target, progress), table.encoder(columns)
     if encoder.is_numeric:
         return rows
-    return rows.expecting(numeric=False, labels=target.kind == "category").map(encoder, encoder.feature_names)
+    return rows.expect_types(numeric=False, labels=target.kind == "category").map(encoder, encoder.feature_names)
 
 
 def settings(cls: Any, texts: list[str]) -> dict[str, Any]:
