@@ -576,7 +576,7 @@ NEIGHBOURS = (ONES[:0], np.zeros(0)), (ONES, np.zeros(1))
 
 
 def passes_of(budget, batches=1, passes=1):
-    """All that leaves `BatchPasses` on given rows: at every step the gradient of the row in the corner is at the clip."""
+    """What `BatchPasses` releases on given rows: at every step the gradient of the row in the corner is at the clip."""
 
     def run(data):
         X, y = data
