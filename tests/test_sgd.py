@@ -327,7 +327,7 @@ PASSES = [
 def test_the_callback_follows_passes_step_by_step(options, monkeypatch, capsys):
     """Each iterate is shown before the next batch is read, and the bar moves with it."""
     happened, honest = [], pure.measure_batch
-    monkeypatch.setattr(pure, "noised", lambda *given: happened.append("noised") or honest(*given))
+    monkeypatch.setattr(pure, "measure_batch", lambda *given: happened.append("noised") or honest(*given))
     monkeypatch.setattr(Bar, "at", lambda bar, share: happened.append(share))
     given = {"bounds": TWO, "progress": True, "callback": lambda step, *_: happened.append(step)} | options
     model = SGDClassifier(8.0, **given).fit(*binary(2000))
@@ -671,7 +671,7 @@ def test_mapped_rows_are_counted_by_their_lengths():
     for intercept in (True, False):
         design = RowGradients.from_bounds(Bounds(-1, 1).matched(3), intercept, lambda batch: batch.y, make_loss("log"))
         rows = Memory(X, y)
-        counted = rows.sum(design.count())
+        counted = rows.sum(design.count_rows())
         assert 0 < counted[0] < 400 and counted == rows.map(design.polar).hold_in_memory(np.float32).sum(
             design.count_mapped_rows()
         )
